@@ -1,0 +1,147 @@
+// Package am is the contract between the engine and its index access methods.
+//
+// PostgreSQL's IndexAmRoutine, rethought for immutable runs: an access method never changes an index in place. It
+// writes a run from the columns of one sealed segment, merges runs into one, and answers questions about a run.
+// Rows that no run holds yet are the pending list's business (package pending), versions and retirement the
+// engine's.
+//
+// Words: a run is one immutable, bulk-loaded index structure over the TIDs of an interval of segments; a condition
+// is what a query wants of one index column (value.Ranges). What a method can do is data (Abilities); nobody asks a
+// method its name to decide anything.
+//
+// Methods and opened runs may be used by any number of goroutines. What must never break: a run answers for exactly
+// the rows it was made of, and a damaged page gives an error that matches page.ErrCorrupt, never a wrong answer or a
+// panic.
+package am
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"iter"
+
+	"wideleaf/catalog"
+	"wideleaf/page"
+	"wideleaf/tid"
+	"wideleaf/value"
+)
+
+// Abilities says what an access method can do.
+type Abilities struct {
+	Ordered     bool // amgettuple in key order, both directions (Cursor)
+	Unique      bool
+	MultiColumn bool
+	Counts      bool // exact count of a condition from inner pages (Counter)
+	Returns     bool // index-only: cursors return the key's values
+	MaxColumns  int
+	MaxKeyBytes int // a longer key is refused
+}
+
+// ErrKeyTooLong is the kind of errors about keys over MaxKeyBytes.
+var ErrKeyTooLong = errors.New("index row size exceeds maximum")
+
+// RunMeta is what the manifest keeps of one run.
+type RunMeta struct {
+	Blocks  uint32 // pages of the run; its blocks are 0..Blocks-1
+	Root    uint32 // block of the top page
+	Levels  uint32 // 1: the root is a leaf; 0: the run is empty
+	Entries uint64 // entries in all
+	Nulls   uint64 // of these, entries filed apart as NULL (single-column runs)
+}
+
+// Append and DecodeRunMeta are RunMeta's stored form.
+func (m RunMeta) Append(b []byte) []byte {
+	for _, x := range [...]uint64{uint64(m.Blocks), uint64(m.Root), uint64(m.Levels), m.Entries, m.Nulls} {
+		b = binary.AppendUvarint(b, x)
+	}
+	return b
+}
+
+// DecodeRunMeta decodes a RunMeta from the front of b and returns the rest.
+func DecodeRunMeta(b []byte) (m RunMeta, rest []byte, err error) {
+	var x [5]uint64
+	for i := range x {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			return m, nil, errors.New("run metadata ends early")
+		}
+		x[i], b = v, b[n:]
+	}
+	return RunMeta{uint32(x[0]), uint32(x[1]), uint32(x[2]), x[3], x[4]}, b, nil
+}
+
+// Span is the interval of segments [First, End) whose rows a run holds.
+type Span struct{ First, End uint64 }
+
+// Source is the rows of one sealed segment, as an access method gets them: the vectors of the index's columns, in
+// its order, row i having the TID Base+i. Dead, if not nil, holds the offsets to leave out.
+type Source struct {
+	Base    tid.TID
+	Columns []*value.Vector
+	Dead    *tid.Bits
+}
+
+// Method is an access method.
+type Method interface {
+	// Name is the method's name in definitions and messages.
+	Name() string
+	Abilities() Abilities
+	// Build writes the run of one segment. Owner is what its pages say they belong to. yield, called often (every
+	// 0.1 ms or so of work), lets background work make room and returns an error when it must stop.
+	Build(ix *catalog.Index, owner page.Owner, src Source, w page.Writer, yield func() error) (RunMeta, error)
+	// Merge writes one run of the entries of several, leaving out TIDs for which dead (may be nil) is true. The runs'
+	// spans are disjoint; span covers them all.
+	Merge(ix *catalog.Index, owner page.Owner, runs []Run, span Span, dead func(tid.TID) bool, w page.Writer, yield func() error) (RunMeta, error)
+	// Open returns a run over its pages. cache keeps decoded inner pages; it is shared by all runs.
+	Open(ix *catalog.Index, meta RunMeta, span Span, r page.Reader, cache *page.Cache) (Run, error)
+}
+
+// Conditions are what a scan asks for: one entry an index column, nil for a column without condition; all must hold.
+type Conditions []*value.Ranges
+
+// Estimate is the number of entries of a run that match, from inner pages alone.
+type Estimate struct {
+	Rows  float64
+	Pages float64 // leaf pages a scan would read
+	Exact bool
+}
+
+// Run is an opened run.
+type Run interface {
+	Meta() RunMeta
+	Span() Span
+	// Bitmap (amgetbitmap) adds the TIDs that match to b and reports whether the rows must be rechecked against
+	// the conditions (then some of them may not match).
+	Bitmap(ctx context.Context, c Conditions, b *tid.Builder) (recheck bool, err error)
+	// Estimate reads inner pages only.
+	Estimate(c Conditions) (Estimate, error)
+	// Check verifies the run's invariants (amcheck): order, bounds, counts, checksums, reachability.
+	Check(ctx context.Context) error
+}
+
+// Counter is a run that counts exactly without visiting the entries in between (Abilities.Counts). ok is false for
+// conditions that it can't count so.
+type Counter interface {
+	Count(c Conditions) (n int64, ok bool, err error)
+}
+
+// Entry is one index entry as a cursor yields it: the row and, when asked for, the values of the index's columns.
+// Values is valid until the next step.
+type Entry struct {
+	TID    tid.TID
+	Key    []byte // order-preserving key of the whole entry; entries of one index compare by (Key, TID) as the index orders them
+	Values []value.Value
+}
+
+// Cursor is a run that yields entries in index order (Abilities.Ordered): in key order, in TID order among
+// equal keys, both turned round when backward. Keys of different runs of one index compare by bytes.Compare, so that
+// a caller can merge runs. Breaking out of the loop ends the scan.
+type Cursor interface {
+	Cursor(ctx context.Context, c Conditions, backward bool) iter.Seq2[Entry, error]
+}
+
+// KeyEncoder makes the Entry.Key of a row that no run holds yet (Abilities.Ordered), so that pending rows merge into
+// a cursor's order. It appends to dst.
+type KeyEncoder interface {
+	EncodeKey(ix *catalog.Index, vals []value.Value, dst []byte) []byte
+}

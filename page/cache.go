@@ -1,0 +1,41 @@
+package page
+
+import (
+	"github.com/maypok86/otter/v2"
+)
+
+// Cache keeps decoded inner pages of all runs within a bound of bytes. It may be used concurrently.
+type Cache struct {
+	c *otter.Cache[cacheKey, cached]
+}
+
+type cacheKey struct {
+	Owner
+	block uint32
+}
+
+type cached struct {
+	bytes int
+	value any
+}
+
+// NewCache returns a cache for up to maxBytes of decoded pages.
+func NewCache(maxBytes int64) *Cache {
+	return &Cache{otter.Must(&otter.Options[cacheKey, cached]{
+		MaximumWeight: uint64(max(maxBytes, 1<<20)),
+		Weigher: func(_ cacheKey, v cached) uint32 {
+			return uint32(v.bytes + 96) // 96: the entry's own bookkeeping
+		},
+	})}
+}
+
+// Get returns what was kept for a page.
+func (c *Cache) Get(o Owner, block uint32) (any, bool) {
+	v, ok := c.c.GetIfPresent(cacheKey{o, block})
+	return v.value, ok
+}
+
+// Put keeps a decoded page that takes about the given bytes of memory.
+func (c *Cache) Put(o Owner, block uint32, v any, bytes int) {
+	c.c.Set(cacheKey{o, block}, cached{bytes, v})
+}

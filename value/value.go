@@ -1,0 +1,280 @@
+// Package value defines column types, values, in-memory column vectors and the ranges that conditions ask for.
+//
+// Words used here: a code is a fixed-width value mapped to an unsigned integer so that codes compare as the
+// values do (PostgreSQL's order: NaN above all, -0 equal to 0); fixed-width types are stored, packed, compared and
+// indexed by their codes, and only the API's edge turns them back. Strings compare by their bytes (C collation).
+//
+// Values, types and ranges are immutable once made and may be shared; a Vector belongs to whoever fills it.
+package value
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Type is a column type.
+type Type uint8
+
+// The column types. Their numbers are part of the format: never reuse one. (docs/format.md)
+const (
+	Unknown Type = iota
+	Bool
+	Int4
+	Int8
+	Float8
+	Text
+)
+
+var typeNames = [...]string{Unknown: "unknown", Bool: "bool", Int4: "int4", Int8: "int8", Float8: "float8", Text: "text"}
+
+// String returns PostgreSQL's short name of the type.
+func (t Type) String() string {
+	if int(t) < len(typeNames) {
+		return typeNames[t]
+	}
+	return fmt.Sprintf("type %d", uint8(t))
+}
+
+// SQLName returns the name that PostgreSQL uses in messages, such as "double precision".
+func (t Type) SQLName() string {
+	switch t {
+	case Bool:
+		return "boolean"
+	case Int4:
+		return "integer"
+	case Int8:
+		return "bigint"
+	case Float8:
+		return "double precision"
+	}
+	return t.String()
+}
+
+// ParseType returns the type of a name, by PostgreSQL's short and long names.
+func ParseType(s string) (Type, bool) {
+	switch s {
+	case "bool", "boolean":
+		return Bool, true
+	case "int4", "int", "integer":
+		return Int4, true
+	case "int8", "bigint":
+		return Int8, true
+	case "float8", "double precision":
+		return Float8, true
+	case "text":
+		return Text, true
+	}
+	return Unknown, false
+}
+
+// Valid reports whether t is a type this version can store.
+func (t Type) Valid() bool { return t > Unknown && t <= Text }
+
+// Width is how a type is held in a Vector.
+type Width uint8
+
+// The widths: 32-bit codes (bool, int4), 64-bit codes (int8, float8), strings of any length.
+const (
+	Word32 Width = iota
+	Word64
+	Var
+)
+
+// Width returns how the type is held in memory.
+func (t Type) Width() Width {
+	switch t {
+	case Bool, Int4:
+		return Word32
+	case Int8, Float8:
+		return Word64
+	}
+	return Var
+}
+
+// Value is one value of a type, or NULL. The zero Value is NULL of no type.
+type Value struct {
+	typ  Type
+	null bool
+	code uint64
+	str  string
+}
+
+// Null returns the NULL of a type.
+func Null(t Type) Value { return Value{typ: t, null: true} }
+
+// OfBool, OfInt4, OfInt8, OfFloat8 and OfText return a value of that type.
+func OfBool(v bool) Value {
+	var c uint64
+	if v {
+		c = 1
+	}
+	return Value{typ: Bool, code: c}
+}
+func OfInt4(v int32) Value     { return Value{typ: Int4, code: uint64(Int4Code(v))} }
+func OfInt8(v int64) Value     { return Value{typ: Int8, code: Int8Code(v)} }
+func OfFloat8(v float64) Value { return Value{typ: Float8, code: Float8Code(v)} }
+func OfText(v string) Value    { return Value{typ: Text, str: v} }
+
+// OfCode returns the fixed-width value that a code stands for.
+func OfCode(t Type, code uint64) Value { return Value{typ: t, code: code} }
+
+// Int4Code, Int8Code and Float8Code return a value's code; every NaN has the same one, -0 the one just below 0's.
+func Int4Code(v int32) uint32 { return uint32(v) ^ 1<<31 }
+func Int8Code(v int64) uint64 { return uint64(v) ^ 1<<63 }
+func Float8Code(v float64) uint64 {
+	if v != v {
+		return math.MaxUint64
+	}
+	b := math.Float64bits(v)
+	if b>>63 != 0 {
+		return ^b
+	}
+	return b | 1<<63
+}
+
+// Codes of the two zeros of float8.
+const (
+	NegZeroCode = 1<<63 - 1
+	PosZeroCode = 1 << 63
+)
+
+// CodeInt4, CodeInt8 and CodeFloat8 are the inverses.
+func CodeInt4(c uint32) int32 { return int32(c ^ 1<<31) }
+func CodeInt8(c uint64) int64 { return int64(c ^ 1<<63) }
+func CodeFloat8(c uint64) float64 {
+	if c == math.MaxUint64 {
+		return math.NaN()
+	}
+	if c>>63 != 0 {
+		return math.Float64frombits(c &^ (1 << 63))
+	}
+	return math.Float64frombits(^c)
+}
+
+// KeyCode returns the code under which an index files a fixed-width value: equal values have equal key codes, so
+// -0 is filed as 0.
+func KeyCode(t Type, code uint64) uint64 {
+	if t == Float8 && code == NegZeroCode {
+		return PosZeroCode
+	}
+	return code
+}
+
+// Type returns the value's type; IsNull whether it is NULL.
+func (v Value) Type() Type   { return v.typ }
+func (v Value) IsNull() bool { return v.null || v.typ == Unknown }
+
+// Code returns the code of a fixed-width value.
+func (v Value) Code() uint64 { return v.code }
+
+// Bool, Int (int4 and int8), Float (float8) and Str (text) return the Go value; each is meaningful for its own types
+// only, and zero for NULL.
+func (v Value) Bool() bool { return !v.null && v.code == 1 }
+func (v Value) Int() int64 {
+	switch {
+	case v.null:
+		return 0
+	case v.typ == Int4:
+		return int64(CodeInt4(uint32(v.code)))
+	case v.typ == Int8:
+		return CodeInt8(v.code)
+	}
+	return 0
+}
+func (v Value) Float() float64 {
+	if v.null || v.typ != Float8 {
+		return 0
+	}
+	return CodeFloat8(v.code)
+}
+func (v Value) Str() string { return v.str }
+
+// Any returns the value as bool, int32, int64, float64, string, or nil for NULL.
+func (v Value) Any() any {
+	if v.IsNull() {
+		return nil
+	}
+	switch v.typ {
+	case Bool:
+		return v.Bool()
+	case Int4:
+		return int32(v.Int())
+	case Int8:
+		return v.Int()
+	case Float8:
+		return v.Float()
+	}
+	return v.str
+}
+
+// String returns PostgreSQL's text form; NULL is the empty string.
+func (v Value) String() string {
+	if v.IsNull() {
+		return ""
+	}
+	switch v.typ {
+	case Bool:
+		if v.Bool() {
+			return "t"
+		}
+		return "f"
+	case Int4, Int8:
+		return strconv.FormatInt(v.Int(), 10)
+	case Float8:
+		return FormatFloat8(v.Float())
+	}
+	return v.str
+}
+
+// FormatFloat8 prints a float8 as PostgreSQL does: the shortest digits that read back, with NaN, Infinity and
+// -Infinity, and an exponent below 1e-4 and from 1e15 on.
+func FormatFloat8(f float64) string {
+	switch {
+	case f != f:
+		return "NaN"
+	case math.IsInf(f, 1):
+		return "Infinity"
+	case math.IsInf(f, -1):
+		return "-Infinity"
+	case f == 0:
+		if math.Signbit(f) {
+			return "-0"
+		}
+		return "0"
+	}
+	if a := math.Abs(f); a < 1e-4 || a >= 1e15 {
+		return strconv.FormatFloat(f, 'e', -1, 64)
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// Compare orders two values of one type as ORDER BY does, NULL above all.
+func Compare(a, b Value) int {
+	if a.IsNull() || b.IsNull() {
+		switch {
+		case a.IsNull() && b.IsNull():
+			return 0
+		case a.IsNull():
+			return 1
+		}
+		return -1
+	}
+	if a.typ.Width() == Var {
+		switch {
+		case a.str < b.str:
+			return -1
+		case a.str > b.str:
+			return 1
+		}
+		return 0
+	}
+	x, y := KeyCode(a.typ, a.code), KeyCode(b.typ, b.code)
+	switch {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,102 @@
+package value
+
+// Vector is a column of values of one type in memory. Exactly one of U32, U64 and Str is used, by the type's width.
+// A NULL row has its bit set in Nulls and a zero (or empty) value. It is filled by one goroutine.
+type Vector struct {
+	Type  Type
+	N     int
+	Nulls []uint64 // bit i set: row i is NULL; nil when no row is
+	U32   []uint32 // codes of 32-bit types
+	U64   []uint64 // codes of 64-bit types
+	Str   []string
+}
+
+// Reset empties the vector for rows of type t and keeps its memory.
+func (v *Vector) Reset(t Type) {
+	v.Type, v.N = t, 0
+	clear(v.Str)
+	v.Nulls, v.U32, v.U64, v.Str = v.Nulls[:0], v.U32[:0], v.U64[:0], v.Str[:0]
+}
+
+// IsNull reports whether row i is NULL.
+func (v *Vector) IsNull(i int) bool {
+	return i>>6 < len(v.Nulls) && v.Nulls[i>>6]>>(i&63)&1 != 0
+}
+
+// HasNulls reports whether any row is NULL.
+func (v *Vector) HasNulls() bool {
+	for _, w := range v.Nulls {
+		if w != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// SetNull marks row i, which must exist, as NULL.
+func (v *Vector) SetNull(i int) {
+	for len(v.Nulls) <= i>>6 {
+		v.Nulls = append(v.Nulls, 0)
+	}
+	v.Nulls[i>>6] |= 1 << (i & 63)
+}
+
+// Append adds one value, which must be of the vector's type or NULL.
+func (v *Vector) Append(x Value) {
+	if x.IsNull() {
+		v.AppendNull()
+		return
+	}
+	switch v.Type.Width() {
+	case Word32:
+		v.U32 = append(v.U32, uint32(x.code))
+	case Word64:
+		v.U64 = append(v.U64, x.code)
+	default:
+		v.Str = append(v.Str, x.str)
+	}
+	v.N++
+}
+
+// AppendCode adds one fixed-width value by its code.
+func (v *Vector) AppendCode(c uint64) {
+	if v.Type.Width() == Word32 {
+		v.U32 = append(v.U32, uint32(c))
+	} else {
+		v.U64 = append(v.U64, c)
+	}
+	v.N++
+}
+
+// AppendNull adds a NULL.
+func (v *Vector) AppendNull() {
+	switch v.Type.Width() {
+	case Word32:
+		v.U32 = append(v.U32, 0)
+	case Word64:
+		v.U64 = append(v.U64, 0)
+	default:
+		v.Str = append(v.Str, "")
+	}
+	v.N++
+	v.SetNull(v.N - 1)
+}
+
+// Code returns the code of row i of a fixed-width vector.
+func (v *Vector) Code(i int) uint64 {
+	if v.Type.Width() == Word32 {
+		return uint64(v.U32[i])
+	}
+	return v.U64[i]
+}
+
+// Value returns row i.
+func (v *Vector) Value(i int) Value {
+	if v.IsNull(i) {
+		return Null(v.Type)
+	}
+	if v.Type.Width() == Var {
+		return Value{typ: v.Type, str: v.Str[i]}
+	}
+	return Value{typ: v.Type, code: v.Code(i)}
+}
