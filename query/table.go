@@ -1,0 +1,40 @@
+package query
+
+import (
+	"wideleaf/am"
+	"wideleaf/catalog"
+	"wideleaf/heap"
+)
+
+// Table is one immutable view of a table: what a query of it reads. It is cheap to make, and may be shared by any
+// number of queries as long as the version that it was made of is held.
+type Table struct {
+	Def     *catalog.Table
+	Sources []heap.Source // ascending Number
+	Flushed int           // Sources[:Flushed] are covered by exactly one run of every index; the rest is the pending list
+	Indexes []Index
+}
+
+// Index is an index of a Table.
+type Index struct {
+	Def    *catalog.Index
+	Method am.Method
+	Runs   []am.Run // disjoint spans, ascending
+}
+
+// Rows returns the number of rows of the table.
+func (t *Table) Rows() int64 {
+	n := int64(0)
+	for _, s := range t.Sources {
+		n += int64(s.Rows())
+	}
+	return n
+}
+
+// segments returns the segments [first, end) outside which the table has no rows.
+func (t *Table) segments() (first, end uint64) {
+	if len(t.Sources) == 0 {
+		return 0, 0
+	}
+	return t.Sources[0].Number(), t.Sources[len(t.Sources)-1].Number() + 1
+}
