@@ -58,4 +58,5 @@ type Index struct {
 	Method  string // access method: "btree"
 	Columns []IndexColumn
 	Group   uint32 // column group: flushed, merged and stored together
+	Ready   bool   // every flushed segment is in a run of it, so that queries may use it
 }

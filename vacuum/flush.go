@@ -1,0 +1,404 @@
+package vacuum
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"wideleaf/am"
+	"wideleaf/heap"
+	"wideleaf/page"
+	"wideleaf/store"
+	"wideleaf/tid"
+	"wideleaf/value"
+	"wideleaf/version"
+)
+
+// flush turns a sealed tail into a heap segment and one run of every group, and publishes them together with the
+// removal of the rows' blocks from the log.
+func (p *Pool) flush(j Job) (bytes int64, err error) {
+	ts, ok := p.o.Versions.AcquireTable(j.Table)
+	if !ok {
+		return 0, nil // dropped meanwhile
+	}
+	defer ts.Release()
+	i := slices.IndexFunc(ts.Table.Sealed, func(s version.Sealed) bool { return s.Tail.Segment() == j.Segment })
+	if i < 0 {
+		return 0, nil
+	}
+	sealed := ts.Table.Sealed[i]
+	w := p.newWriter()
+	defer w.abort()
+	rows, err := load(p.ctx, ts.Table, sealed.Tail.View(sealed.Rows))
+	if err != nil {
+		return 0, err
+	}
+	seg, err := w.segment(ts.Table, rows)
+	if err != nil {
+		return 0, err
+	}
+	for _, g := range ts.Table.Groups {
+		if err := w.run(g, rows); err != nil {
+			return 0, err
+		}
+	}
+	for {
+		if err := w.ingest(); err != nil {
+			return 0, err
+		}
+		// A group that was created meanwhile gets its run as well, before the segment appears.
+		var missing []*version.Group
+		err := p.Publish(func() error {
+			cur, ok := p.o.Versions.AcquireTable(j.Table)
+			if !ok {
+				return errDropped
+			}
+			defer cur.Release()
+			missing = missing[:0]
+			for _, g := range cur.Table.Groups {
+				if !slices.ContainsFunc(w.runs, func(r version.RunRecord) bool { return r.Group == g.ID }) {
+					missing = append(missing, g)
+				}
+			}
+			if len(missing) > 0 {
+				return nil
+			}
+			return p.publishFlush(j, cur.Table, seg, w)
+		})
+		if err == errDropped {
+			return 0, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		if len(missing) == 0 {
+			w.done()
+			return w.bytes, nil
+		}
+		for _, g := range missing {
+			if err := w.run(g, rows); err != nil {
+				return 0, err
+			}
+		}
+	}
+}
+
+var errDropped = fmt.Errorf("the table was dropped")
+
+// publishFlush publishes a flush; p.publish is held.
+func (p *Pool) publishFlush(j Job, t *version.Table, seg version.SegmentRecord, w *writer) error {
+	hs, err := OpenSegment(p.o.Store, p.o.Cache, t, seg)
+	if err != nil {
+		return err
+	}
+	pub := store.Publication{
+		Put: []store.Record{{Key: seg.Key(), Value: seg.Value()}},
+		DropRows: []store.RowRange{{Table: j.Table,
+			First: tid.New(j.Segment, 0), End: tid.New(j.Segment+1, 0)}},
+	}
+	runs := map[uint32]*version.GroupRun{}
+	for _, g := range t.Groups {
+		for _, r := range w.runs {
+			if r.Group != g.ID {
+				continue
+			}
+			if runs[g.ID], err = OpenRun(p.o.Store, p.o.Cache, g, r); err != nil {
+				return err
+			}
+			pub.Put = append(pub.Put, store.Record{Key: r.Key(), Value: r.Value()})
+		}
+	}
+	if err := p.o.Store.Publish(pub); err != nil {
+		return err
+	}
+	p.o.Versions.Change(func(e *version.Edit) {
+		t := e.Table(j.Table)
+		t.Sealed = slices.DeleteFunc(slices.Clone(t.Sealed), func(s version.Sealed) bool {
+			return s.Tail.Segment() == j.Segment
+		})
+		t.Segments = insertSorted(t.Segments, &version.Segment{Segment: hs, Record: seg},
+			func(s *version.Segment) uint64 { return s.Record.Segment })
+		t.Groups = slices.Clone(t.Groups)
+		for i, g := range t.Groups {
+			if r := runs[g.ID]; r != nil {
+				t.Groups[i] = withRuns(g, insertSorted(g.Runs, r, runFirst))
+			}
+		}
+	})
+	return nil
+}
+
+func runFirst(r *version.GroupRun) uint64 { return r.Record.Span.First }
+
+func withRuns(g *version.Group, runs []*version.GroupRun) *version.Group {
+	return &version.Group{ID: g.ID, Indexes: g.Indexes, Runs: runs}
+}
+
+// insertSorted returns a copy of s with x in its place.
+func insertSorted[T any](s []T, x T, key func(T) uint64) []T {
+	i, _ := slices.BinarySearchFunc(s, key(x), func(a T, k uint64) int { return cmp.Compare(key(a), k) })
+	return slices.Insert(slices.Clone(s), i, x)
+}
+
+// fill writes the run of one flushed segment for a group that is being built.
+func (p *Pool) fill(j Job) error {
+	ts, ok := p.o.Versions.AcquireTable(j.Table)
+	if !ok {
+		return nil
+	}
+	defer ts.Release()
+	si := slices.IndexFunc(ts.Table.Segments, func(s *version.Segment) bool { return s.Record.Segment == j.Segment })
+	gi := slices.IndexFunc(ts.Table.Groups, func(g *version.Group) bool { return g.ID == j.Group })
+	if si < 0 || gi < 0 {
+		return nil
+	}
+	g := ts.Table.Groups[gi]
+	w := p.newWriter()
+	defer w.abort()
+	rows, err := loadColumns(p.ctx, ts.Table, ts.Table.Segments[si].Segment, g.Attnos())
+	if err != nil {
+		return err
+	}
+	if err := w.run(g, rows); err != nil {
+		return err
+	}
+	if err := w.ingest(); err != nil {
+		return err
+	}
+	return p.Publish(func() error { return p.publishRun(j, w, nil) })
+}
+
+// publishRun publishes the one run that w wrote for a group, in place of old ones (none, for a fill).
+func (p *Pool) publishRun(j Job, w *writer, old []*version.GroupRun) error {
+	cur, ok := p.o.Versions.AcquireTable(j.Table)
+	if !ok {
+		return nil
+	}
+	defer cur.Release()
+	gi := slices.IndexFunc(cur.Table.Groups, func(g *version.Group) bool { return g.ID == j.Group })
+	if gi < 0 {
+		return nil
+	}
+	rec := w.runs[0]
+	run, err := OpenRun(p.o.Store, p.o.Cache, cur.Table.Groups[gi], rec)
+	if err != nil {
+		return err
+	}
+	pub := store.Publication{Put: []store.Record{{Key: rec.Key(), Value: rec.Value()}}}
+	for _, r := range old {
+		pub.Delete = append(pub.Delete, r.Record.Key())
+	}
+	if err := p.o.Store.Publish(pub); err != nil {
+		return err
+	}
+	w.done()
+	p.o.Versions.Change(func(e *version.Edit) {
+		t := e.Table(j.Table)
+		t.Groups = slices.Clone(t.Groups)
+		g := t.Groups[gi]
+		runs := slices.DeleteFunc(slices.Clone(g.Runs), func(r *version.GroupRun) bool { return slices.Contains(old, r) })
+		t.Groups[gi] = withRuns(g, insertSorted(runs, run, runFirst))
+		for _, r := range old {
+			e.Retire(r.Record.Ordinal)
+		}
+	})
+	return nil
+}
+
+// merge makes one run of several of a group.
+func (p *Pool) merge(j Job) (bytes int64, err error) {
+	ts, ok := p.o.Versions.AcquireTable(j.Table)
+	if !ok {
+		return 0, nil
+	}
+	defer ts.Release()
+	gi := slices.IndexFunc(ts.Table.Groups, func(g *version.Group) bool { return g.ID == j.Group })
+	if gi < 0 {
+		return 0, nil
+	}
+	g := ts.Table.Groups[gi]
+	var old []*version.GroupRun
+	for _, o := range j.Runs {
+		ri := slices.IndexFunc(g.Runs, func(r *version.GroupRun) bool { return r.Record.Ordinal == o })
+		if ri < 0 {
+			return 0, nil
+		}
+		old = append(old, g.Runs[ri])
+	}
+	w := p.newWriter()
+	defer w.abort()
+	if err := w.merged(g, old); err != nil {
+		return 0, err
+	}
+	if err := w.ingest(); err != nil {
+		return 0, err
+	}
+	return w.bytes, p.Publish(func() error { return p.publishRun(j, w, old) })
+}
+
+// rows is the cells of one segment in memory.
+type rows struct {
+	segment uint64
+	n       int
+	columns map[int]*value.Vector // by attno
+	attnos  []int
+}
+
+func load(ctx context.Context, t *version.Table, src heap.Source) (rows, error) {
+	attnos := make([]int, len(t.Def.Columns))
+	for i, c := range t.Def.Columns {
+		attnos[i] = c.Attno
+	}
+	return loadColumns(ctx, t, src, attnos)
+}
+
+func loadColumns(ctx context.Context, t *version.Table, src heap.Source, attnos []int) (rows, error) {
+	r := rows{segment: src.Number(), n: src.Rows(), columns: make(map[int]*value.Vector, len(attnos)), attnos: attnos}
+	for _, a := range attnos {
+		v := new(value.Vector)
+		v.Reset(t.Def.Columns[t.Def.Column(a)].Type)
+		switch v.Type.Width() {
+		case value.Word32:
+			v.U32 = make([]uint32, 0, r.n)
+		case value.Word64:
+			v.U64 = make([]uint64, 0, r.n)
+		default:
+			v.Str = make([]string, 0, r.n)
+		}
+		if err := src.Column(ctx, a, v); err != nil {
+			return r, err
+		}
+		r.columns[a] = v
+	}
+	return r, nil
+}
+
+// writer collects the SSTs of one job.
+type writer struct {
+	p        *Pool
+	yield    func() error
+	tables   []*store.PageTable // not yet ingested
+	ingested []uint64           // ordinals ingested and not yet published
+	runs     []version.RunRecord
+	bytes    int64
+}
+
+func (p *Pool) newWriter() *writer { return &writer{p: p, yield: p.yielder()} }
+
+// abort drops what was not published.
+func (w *writer) abort() {
+	for _, t := range w.tables {
+		t.Abort()
+	}
+	for _, o := range w.ingested {
+		_ = w.p.o.Store.Excise(context.Background(), o) // else found as an orphan at the next open
+	}
+	w.tables, w.ingested = nil, nil
+}
+
+// done says that everything ingested is published.
+func (w *writer) done() { w.ingested = nil }
+
+func (w *writer) table() (*store.PageTable, error) {
+	t, err := w.p.o.Store.NewTable()
+	if err == nil {
+		w.tables = append(w.tables, t)
+	}
+	return t, err
+}
+
+// ingest makes the pages written so far part of the database.
+func (w *writer) ingest() error {
+	for _, t := range w.tables {
+		if err := t.Finish(); err != nil {
+			return err
+		}
+	}
+	if err := w.p.o.Store.Ingest(w.p.ctx, w.tables...); err != nil {
+		return err
+	}
+	for _, t := range w.tables {
+		w.ingested = append(w.ingested, t.Ordinal())
+	}
+	w.tables = nil
+	return nil
+}
+
+// segment writes the heap's pages.
+func (w *writer) segment(t *version.Table, r rows) (version.SegmentRecord, error) {
+	rec := version.SegmentRecord{Table: t.Def.ID, Segment: r.segment}
+	sst, err := w.table()
+	if err != nil {
+		return rec, err
+	}
+	rec.Ordinal = sst.Ordinal()
+	cols := make([]heap.SegmentColumn, len(r.attnos))
+	for i, a := range r.attnos {
+		cols[i] = heap.SegmentColumn{Attno: a, Values: r.columns[a]}
+	}
+	sized := &sizedWriter{w: sst}
+	rec.Meta, err = heap.WriteSegment(page.Owner{Relation: t.Def.ID, Part: r.segment}, cols, r.n, sized, w.yield)
+	rec.Bytes = uint64(sized.bytes)
+	w.bytes += sized.bytes
+	return rec, err
+}
+
+// run writes a run of every index of a group over one segment.
+func (w *writer) run(g *version.Group, r rows) error {
+	rec := version.RunRecord{Group: g.ID, Span: am.Span{First: r.segment, End: r.segment + 1}}
+	return w.groupRun(g, rec, func(ix *version.Index, o page.Owner, pw page.Writer) (am.RunMeta, error) {
+		src := am.Source{Base: tid.New(r.segment, 0)}
+		for _, c := range ix.Def.Columns {
+			src.Columns = append(src.Columns, r.columns[c.Attno])
+		}
+		return ix.Method.Build(ix.Def, o, src, pw, w.yield)
+	})
+}
+
+// merged writes one run of every index of a group from its old runs.
+func (w *writer) merged(g *version.Group, old []*version.GroupRun) error {
+	rec := version.RunRecord{Group: g.ID, Span: am.Span{
+		First: old[0].Record.Span.First, End: old[len(old)-1].Record.Span.End}}
+	return w.groupRun(g, rec, func(ix *version.Index, o page.Owner, pw page.Writer) (am.RunMeta, error) {
+		runs := make([]am.Run, len(old))
+		for i, r := range old {
+			runs[i] = r.Runs[ix.Def.ID]
+		}
+		return ix.Method.Merge(ix.Def, o, runs, rec.Span, nil, pw, w.yield)
+	})
+}
+
+func (w *writer) groupRun(g *version.Group, rec version.RunRecord,
+	write func(*version.Index, page.Owner, page.Writer) (am.RunMeta, error)) error {
+	sst, err := w.table()
+	if err != nil {
+		return err
+	}
+	rec.Ordinal = sst.Ordinal()
+	sized := &sizedWriter{w: sst}
+	for _, ix := range g.Indexes {
+		first := sst.Next()
+		meta, err := write(ix, page.Owner{Relation: ix.Def.ID, Part: rec.Ordinal}, sized)
+		if err != nil {
+			return fmt.Errorf("index %q: %w", ix.Def.Name, err)
+		}
+		rec.Indexes = append(rec.Indexes, version.IndexRun{Index: ix.Def.ID, First: first, Meta: meta})
+		rec.Entries += meta.Entries
+	}
+	rec.Bytes = uint64(sized.bytes)
+	w.bytes += sized.bytes
+	w.runs = append(w.runs, rec)
+	return nil
+}
+
+// sizedWriter counts the bytes of the pages it passes on.
+type sizedWriter struct {
+	w     page.Writer
+	bytes int64
+}
+
+func (s *sizedWriter) WritePage(p []byte) error {
+	s.bytes += int64(len(p))
+	return s.w.WritePage(p)
+}

@@ -1,0 +1,46 @@
+package vacuum
+
+import (
+	"fmt"
+
+	"wideleaf/am"
+	"wideleaf/heap"
+	"wideleaf/page"
+	"wideleaf/store"
+	"wideleaf/value"
+	"wideleaf/version"
+)
+
+// OpenSegment opens the segment that a record names.
+func OpenSegment(db *store.DB, cache *page.Cache, t *version.Table, rec version.SegmentRecord) (*heap.Segment, error) {
+	types := func(attno int) value.Type {
+		if i := t.Def.Column(attno); i >= 0 {
+			return t.Def.Columns[i].Type
+		}
+		return value.Unknown
+	}
+	r := db.Reader(rec.Ordinal, 0, rec.Meta.Blocks, page.Owner{Relation: rec.Table, Part: rec.Segment})
+	return heap.OpenSegment(rec.Meta, types, r, cache)
+}
+
+// OpenRun opens the runs that a record names, those of indexes dropped since left out.
+func OpenRun(db *store.DB, cache *page.Cache, g *version.Group, rec version.RunRecord) (*version.GroupRun, error) {
+	gr := &version.GroupRun{Record: rec, Runs: make(map[uint32]am.Run, len(rec.Indexes))}
+	for _, ix := range g.Indexes {
+		for _, part := range rec.Indexes {
+			if part.Index != ix.Def.ID {
+				continue
+			}
+			r := db.Reader(rec.Ordinal, part.First, part.Meta.Blocks, page.Owner{Relation: ix.Def.ID, Part: rec.Ordinal})
+			run, err := ix.Method.Open(ix.Def, part.Meta, rec.Span, r, cache)
+			if err != nil {
+				return nil, fmt.Errorf("index %q: %w", ix.Def.Name, err)
+			}
+			gr.Runs[ix.Def.ID] = run
+		}
+		if gr.Runs[ix.Def.ID] == nil {
+			return nil, fmt.Errorf("index %q has no run in SST %d: %w", ix.Def.Name, rec.Ordinal, page.ErrCorrupt)
+		}
+	}
+	return gr, nil
+}

@@ -1,0 +1,143 @@
+package vacuum
+
+import (
+	"cmp"
+	"slices"
+
+	"wideleaf/am"
+)
+
+// State is what planning looks at.
+type State struct {
+	Tables []TableState
+}
+
+// TableState is one table's share of it.
+type TableState struct {
+	ID     uint32
+	Sealed []SealedState // ascending
+	Groups []GroupState
+}
+
+// SealedState is a sealed tail.
+type SealedState struct {
+	Segment uint64
+	Busy    bool // a job works on it
+}
+
+// GroupState is a column group.
+type GroupState struct {
+	ID   uint32
+	Gaps []uint64 // flushed segments that no run of the group covers: it is being built
+	Busy bool     // a job works on the gaps
+	Runs []RunState
+}
+
+// RunState is a group run.
+type RunState struct {
+	Ordinal uint64
+	Span    am.Span
+	Entries uint64
+	Busy    bool
+}
+
+// Limits steer planning.
+type Limits struct {
+	FanIn   int    // runs of one tier that are merged into one
+	MaxSpan uint64 // segments that a run may span
+}
+
+// Kind is what a job does.
+type Kind uint8
+
+// The kinds of jobs, by urgency.
+const (
+	Flush Kind = iota // turn a sealed tail into pages and runs
+	Fill              // write the run of a flushed segment for a group that is being built
+	Merge             // merge neighbouring runs of a group
+)
+
+func (k Kind) String() string { return [...]string{"flush", "fill", "merge"}[k] }
+
+// Job is one piece of background work.
+type Job struct {
+	Kind    Kind
+	Table   uint32
+	Segment uint64   // Flush, Fill
+	Group   uint32   // Fill, Merge
+	Runs    []uint64 // Merge: ordinals of the runs, in the order of their spans
+	Entries uint64   // Merge: entries that it rewrites
+}
+
+// Plan lists the jobs that are due, most urgent first: sealed tails, oldest first, since they hold memory and stop
+// writers; then groups being built; then merges, those of the group with the most runs first, small before large.
+// It never lists a job on something busy.
+//
+// Merging is tiered (O'Neil et al., the LSM-tree, 1996; Graefe's partitioned B-trees, 2003): a tier holds runs that
+// span about as many segments, and FanIn neighbours of one tier become one run of the next. So every entry is rewritten
+// once a tier, and a group has fewer than FanIn runs a tier.
+func Plan(s State, l Limits) []Job {
+	var flushes, fills, merges []Job
+	backlog := map[uint32]int{} // runs by group
+	for _, t := range s.Tables {
+		for _, st := range t.Sealed {
+			if !st.Busy {
+				flushes = append(flushes, Job{Kind: Flush, Table: t.ID, Segment: st.Segment})
+			}
+		}
+		for _, g := range t.Groups {
+			if len(g.Gaps) > 0 && !g.Busy {
+				fills = append(fills, Job{Kind: Fill, Table: t.ID, Group: g.ID, Segment: g.Gaps[0]})
+			}
+			backlog[g.ID] = len(g.Runs)
+			for _, m := range planMerges(g.Runs, l) {
+				m.Table, m.Group = t.ID, g.ID
+				merges = append(merges, m)
+			}
+		}
+	}
+	slices.SortStableFunc(merges, func(a, b Job) int {
+		if c := cmp.Compare(backlog[b.Group], backlog[a.Group]); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.Entries, b.Entries)
+	})
+	return slices.Concat(flushes, fills, merges)
+}
+
+// planMerges finds, tier by tier, FanIn or more neighbouring idle runs of a tier.
+func planMerges(runs []RunState, l Limits) []Job {
+	runs = slices.Clone(runs)
+	slices.SortFunc(runs, func(a, b RunState) int { return cmp.Compare(a.Span.First, b.Span.First) })
+	var jobs []Job
+	for i := 0; i < len(runs); {
+		t := tier(runs[i].Span, l.FanIn)
+		j := i
+		var entries uint64
+		for j < len(runs) && j-i < l.FanIn && !runs[j].Busy && tier(runs[j].Span, l.FanIn) <= t &&
+			runs[j].Span.End-runs[i].Span.First <= l.MaxSpan {
+			entries += runs[j].Entries
+			j++
+		}
+		if j-i >= l.FanIn && l.FanIn > 1 {
+			job := Job{Kind: Merge, Entries: entries}
+			for _, r := range runs[i:j] {
+				job.Runs = append(job.Runs, r.Ordinal)
+			}
+			jobs = append(jobs, job)
+			i = j
+			continue
+		}
+		i++
+	}
+	return jobs
+}
+
+// tier is how many times FanIn runs of one segment had to be merged to make a run of this span.
+func tier(s am.Span, fanIn int) int {
+	t := 0
+	for n := s.End - s.First; n >= uint64(max(fanIn, 2)); n /= uint64(max(fanIn, 2)) {
+		t++
+	}
+	return t
+}

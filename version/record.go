@@ -1,0 +1,174 @@
+package version
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"wideleaf/am"
+	"wideleaf/catalog"
+	"wideleaf/heap"
+)
+
+// Records are what the store keeps of the structure (docs/format.md): one small record a table, index, segment and
+// group run, so that publishing a flush writes a few records and never rewrites a list.
+
+// Prefixes of record keys.
+const (
+	TablePrefix   = 't'
+	IndexPrefix   = 'i'
+	SegmentPrefix = 's'
+	RunPrefix     = 'r'
+	miscPrefix    = 'm'
+)
+
+var errRecord = errors.New("record ends early")
+
+// TableKey, IndexKey, SegmentKey and RunKey are the keys of records.
+func TableKey(id uint32) []byte {
+	return binary.BigEndian.AppendUint32([]byte{TablePrefix}, id)
+}
+func IndexKey(id uint32) []byte {
+	return binary.BigEndian.AppendUint32([]byte{IndexPrefix}, id)
+}
+func SegmentKey(table uint32, segment uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32([]byte{SegmentPrefix}, table), segment)
+}
+func RunKey(group uint32, ordinal uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32([]byte{RunPrefix}, group), ordinal)
+}
+
+// SequenceKey is the key of the record that holds the last relation number given out.
+func SequenceKey() []byte { return []byte{miscPrefix, 1} }
+
+// EncodeTable, DecodeTable, EncodeIndex and DecodeIndex are the stored form of definitions: JSON, so that a later
+// version can add to them.
+func EncodeTable(t *catalog.Table) ([]byte, error) { return json.Marshal(t) }
+func DecodeTable(b []byte) (*catalog.Table, error) {
+	t := new(catalog.Table)
+	if err := json.Unmarshal(b, t); err != nil {
+		return nil, err
+	}
+	for _, c := range t.Columns {
+		if !c.Type.Valid() {
+			return nil, fmt.Errorf("column %q of table %q has the unknown type %d", c.Name, t.Name, uint8(c.Type))
+		}
+	}
+	return t, nil
+}
+func EncodeIndex(ix *catalog.Index) ([]byte, error) { return json.Marshal(ix) }
+func DecodeIndex(b []byte) (*catalog.Index, error) {
+	ix := new(catalog.Index)
+	return ix, json.Unmarshal(b, ix)
+}
+
+// SegmentRecord is what the manifest says of a flushed segment.
+type SegmentRecord struct {
+	Table   uint32
+	Segment uint64
+	Ordinal uint64 // SST that holds its pages, from index 0 on
+	Bytes   uint64 // stored size of its pages
+	Meta    heap.SegmentMeta
+}
+
+// Key returns the record's key.
+func (r SegmentRecord) Key() []byte { return SegmentKey(r.Table, r.Segment) }
+
+// Value returns the record's value.
+func (r SegmentRecord) Value() []byte {
+	b := binary.AppendUvarint(nil, r.Ordinal)
+	b = binary.AppendUvarint(b, r.Bytes)
+	return r.Meta.Append(b)
+}
+
+// DecodeSegmentRecord is their inverse.
+func DecodeSegmentRecord(key, value []byte) (SegmentRecord, error) {
+	var r SegmentRecord
+	if len(key) != 13 {
+		return r, errRecord
+	}
+	r.Table, r.Segment = binary.BigEndian.Uint32(key[1:]), binary.BigEndian.Uint64(key[5:])
+	var err error
+	if r.Ordinal, value, err = uvarint(value); err != nil {
+		return r, err
+	}
+	if r.Bytes, value, err = uvarint(value); err != nil {
+		return r, err
+	}
+	r.Meta, err = heap.DecodeSegmentMeta(value)
+	return r, err
+}
+
+// IndexRun is one index's part of a group run.
+type IndexRun struct {
+	Index uint32
+	First uint32 // index of its first page in the SST
+	Meta  am.RunMeta
+}
+
+// RunRecord is what the manifest says of a group run.
+type RunRecord struct {
+	Group   uint32
+	Ordinal uint64
+	Span    am.Span
+	Bytes   uint64 // stored size of its pages
+	Entries uint64
+	Indexes []IndexRun
+}
+
+// Key returns the record's key.
+func (r RunRecord) Key() []byte { return RunKey(r.Group, r.Ordinal) }
+
+// Value returns the record's value.
+func (r RunRecord) Value() []byte {
+	b := make([]byte, 0, 32+16*len(r.Indexes))
+	for _, x := range [...]uint64{r.Span.First, r.Span.End, r.Bytes, r.Entries, uint64(len(r.Indexes))} {
+		b = binary.AppendUvarint(b, x)
+	}
+	for _, ix := range r.Indexes {
+		b = binary.AppendUvarint(b, uint64(ix.Index))
+		b = binary.AppendUvarint(b, uint64(ix.First))
+		b = ix.Meta.Append(b)
+	}
+	return b
+}
+
+// DecodeRunRecord is their inverse.
+func DecodeRunRecord(key, value []byte) (RunRecord, error) {
+	var r RunRecord
+	if len(key) != 13 {
+		return r, errRecord
+	}
+	r.Group, r.Ordinal = binary.BigEndian.Uint32(key[1:]), binary.BigEndian.Uint64(key[5:])
+	var n uint64
+	var err error
+	for _, x := range []*uint64{&r.Span.First, &r.Span.End, &r.Bytes, &r.Entries, &n} {
+		if *x, value, err = uvarint(value); err != nil {
+			return r, err
+		}
+	}
+	for range n {
+		var id, first uint64
+		if id, value, err = uvarint(value); err != nil {
+			return r, err
+		}
+		if first, value, err = uvarint(value); err != nil {
+			return r, err
+		}
+		var m am.RunMeta
+		if m, value, err = am.DecodeRunMeta(value); err != nil {
+			return r, err
+		}
+		r.Indexes = append(r.Indexes, IndexRun{uint32(id), uint32(first), m})
+	}
+	return r, nil
+}
+
+func uvarint(b []byte) (uint64, []byte, error) {
+	x, n := binary.Uvarint(b)
+	if n <= 0 {
+		return 0, nil, errRecord
+	}
+	return x, b[n:], nil
+}

@@ -1,0 +1,363 @@
+// Package version holds the immutable state that readers work on, and its changes.
+//
+// Words: a Version names all tables with their segments, sealed tails, active tail and index runs; a Snapshot is a
+// Version held by a reader, together with how many rows of each active tail were committed when it was taken. While
+// a snapshot is held, nothing that it names is dropped; what later versions no longer name is retired, and reported by
+// Retired once the last snapshot that could read it is released.
+//
+// Locks: Set.mu guards the current version, the reference counts, the retired list and the visible lengths. It is held
+// for a few instructions only, never during I/O. Structural changes (seal, flush, merge, DDL) are functions from the
+// current version to the next, run under mu; whoever does I/O for one does it before.
+//
+// What must never break: a version is not changed once it is current; rows become visible in TID order, whole
+// commits at a time.
+package version
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"wideleaf/am"
+	"wideleaf/catalog"
+	"wideleaf/heap"
+	"wideleaf/query"
+	"wideleaf/tid"
+)
+
+// Segment is a flushed segment of a table.
+type Segment struct {
+	*heap.Segment
+	Record SegmentRecord
+}
+
+// Sealed is a full tail that waits to be flushed.
+type Sealed struct {
+	Tail *heap.Tail
+	Rows int
+}
+
+// ActiveTail is a table's newest rows. Visible is guarded by Set.mu.
+type ActiveTail struct {
+	Tail    *heap.Tail
+	visible int
+}
+
+// Group is a column group: the indexes that are flushed, merged and stored together, and their runs.
+type Group struct {
+	ID      uint32
+	Indexes []*Index // by ID
+	Runs    []*GroupRun
+}
+
+// Index is an index with its access method.
+type Index struct {
+	Def    *catalog.Index
+	Method am.Method
+}
+
+// GroupRun is a run of every index of a group, in one SST.
+type GroupRun struct {
+	Record RunRecord
+	Runs   map[uint32]am.Run // by index ID; an index dropped since is missing
+}
+
+// Table is a table in a version.
+type Table struct {
+	Def      *catalog.Table
+	Segments []*Segment // flushed, ascending
+	Sealed   []Sealed   // ascending, above all segments
+	Active   *ActiveTail
+	Groups   []*Group
+}
+
+// Version is an immutable state of the whole database.
+type Version struct {
+	id     uint64
+	refs   int // guarded by Set.mu
+	tables map[uint32]*Table
+}
+
+// Table returns a table by its ID, or nil.
+func (v *Version) Table(id uint32) *Table { return v.tables[id] }
+
+// Tables returns all tables by ID.
+func (v *Version) Tables() []*Table {
+	ts := make([]*Table, 0, len(v.tables))
+	for _, t := range v.tables {
+		ts = append(ts, t)
+	}
+	slices.SortFunc(ts, func(a, b *Table) int { return cmp.Compare(a.Def.ID, b.Def.ID) })
+	return ts
+}
+
+// Set holds the current version and those that are still read.
+type Set struct {
+	mu      sync.Mutex
+	current *Version
+	live    []*Version // by id, current last
+	retired []retired
+	gone    func() // called without mu when something may have become free
+}
+
+type retired struct {
+	last    uint64 // id of the last version that names it
+	ordinal uint64
+}
+
+// NewSet returns a set whose current version has the given tables. gone is called, often and without locks, when
+// Retired may have something new to tell.
+func NewSet(tables []*Table, gone func()) *Set {
+	v := &Version{id: 1, refs: 1, tables: make(map[uint32]*Table, len(tables))}
+	for _, t := range tables {
+		v.tables[t.Def.ID] = t
+	}
+	return &Set{current: v, live: []*Version{v}, gone: gone}
+}
+
+// Snapshot is a version held by a reader. Release must be called once.
+type Snapshot struct {
+	set     *Set
+	v       *Version
+	visible map[uint32]int
+}
+
+// Acquire takes a snapshot of the whole database.
+func (s *Set) Acquire() *Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current.refs++
+	sn := &Snapshot{set: s, v: s.current, visible: make(map[uint32]int, len(s.current.tables))}
+	for id, t := range s.current.tables {
+		sn.visible[id] = t.Active.visible
+	}
+	return sn
+}
+
+// Release lets the snapshot go.
+func (sn *Snapshot) Release() { sn.set.release(sn.v) }
+
+// Version returns the snapshot's structure.
+func (sn *Snapshot) Version() *Version { return sn.v }
+
+// Visible returns how many rows of a table's active tail the snapshot holds.
+func (sn *Snapshot) Visible(table uint32) int { return sn.visible[table] }
+
+// TableSnapshot is one table of one version, held by a reader. Release must be called once.
+type TableSnapshot struct {
+	set     *Set
+	v       *Version
+	Table   *Table
+	visible int
+}
+
+// AcquireTable takes a snapshot of one table; ok is false when there is none with this ID.
+func (s *Set) AcquireTable(id uint32) (TableSnapshot, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.current.tables[id]
+	if t == nil {
+		return TableSnapshot{}, false
+	}
+	s.current.refs++
+	return TableSnapshot{s, s.current, t, t.Active.visible}, true
+}
+
+// Release lets the snapshot go.
+func (ts TableSnapshot) Release() { ts.set.release(ts.v) }
+
+// Query returns the table as the executor reads it.
+func (ts TableSnapshot) Query() *query.Table {
+	t := ts.Table
+	q := &query.Table{Def: t.Def, Flushed: len(t.Segments)}
+	q.Sources = make([]heap.Source, 0, len(t.Segments)+len(t.Sealed)+1)
+	for _, s := range t.Segments {
+		q.Sources = append(q.Sources, s.Segment)
+	}
+	for _, s := range t.Sealed {
+		q.Sources = append(q.Sources, s.Tail.View(s.Rows))
+	}
+	if ts.visible > 0 {
+		q.Sources = append(q.Sources, t.Active.Tail.View(ts.visible))
+	}
+	for _, g := range t.Groups {
+		for _, ix := range g.Indexes {
+			if !ix.Def.Ready {
+				continue
+			}
+			qi := query.Index{Def: ix.Def, Method: ix.Method, Runs: make([]am.Run, 0, len(g.Runs))}
+			for _, r := range g.Runs {
+				qi.Runs = append(qi.Runs, r.Runs[ix.Def.ID])
+			}
+			q.Indexes = append(q.Indexes, qi)
+		}
+	}
+	return q
+}
+
+// PendingRows returns how many rows of the table no run holds yet.
+func (ts TableSnapshot) PendingRows() int64 {
+	n := int64(ts.visible)
+	for _, s := range ts.Table.Sealed {
+		n += int64(s.Rows)
+	}
+	return n
+}
+
+// Rows returns the number of rows.
+func (ts TableSnapshot) Rows() int64 {
+	n := ts.PendingRows()
+	for _, s := range ts.Table.Segments {
+		n += int64(s.Rows())
+	}
+	return n
+}
+
+func (s *Set) release(v *Version) {
+	s.mu.Lock()
+	free := s.unref(v)
+	s.mu.Unlock()
+	if free {
+		s.gone()
+	}
+}
+
+// unref drops a reference and reports whether something retired became free. mu is held.
+func (s *Set) unref(v *Version) bool {
+	v.refs--
+	if v.refs > 0 {
+		return false
+	}
+	s.live = slices.DeleteFunc(s.live, func(o *Version) bool { return o == v })
+	return len(s.retired) > 0 && s.retired[0].last < s.live[0].id
+}
+
+// Retired returns, once each, the ordinals of SSTs that no version names any more.
+func (s *Set) Retired() []uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for n < len(s.retired) && s.retired[n].last < s.live[0].id {
+		n++
+	}
+	out := make([]uint64, n)
+	for i, r := range s.retired[:n] {
+		out[i] = r.ordinal
+	}
+	s.retired = slices.Delete(s.retired, 0, n)
+	return out
+}
+
+// Held returns how many versions are alive and how many retired SSTs wait for readers.
+func (s *Set) Held() (versions, ssts int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.live), len(s.retired)
+}
+
+// Edit is a structural change in the making: the tables that the next version will have.
+type Edit struct {
+	tables  map[uint32]*Table
+	retired []uint64
+}
+
+// Table returns a private copy of a table, which the edit may change (its slices by replacing them), or nil.
+func (e *Edit) Table(id uint32) *Table {
+	t := e.tables[id]
+	if t == nil {
+		return nil
+	}
+	c := *t
+	e.tables[id] = &c
+	return &c
+}
+
+// Add adds or replaces a table; Remove takes one out.
+func (e *Edit) Add(t *Table)     { e.tables[t.Def.ID] = t }
+func (e *Edit) Remove(id uint32) { delete(e.tables, id) }
+
+// Retire says that the next version no longer names an SST.
+func (e *Edit) Retire(ordinal uint64) { e.retired = append(e.retired, ordinal) }
+
+// Change makes the version after the current one. f runs under the set's lock: it must be short and do no I/O.
+func (s *Set) Change(f func(e *Edit)) {
+	s.mu.Lock()
+	free := s.change(f)
+	s.mu.Unlock()
+	if free {
+		s.gone()
+	}
+}
+
+func (s *Set) change(f func(e *Edit)) bool {
+	old := s.current
+	e := &Edit{tables: make(map[uint32]*Table, len(old.tables)+1)}
+	for id, t := range old.tables {
+		e.tables[id] = t
+	}
+	f(e)
+	v := &Version{id: old.id + 1, refs: 1, tables: e.tables}
+	for _, o := range e.retired {
+		s.retired = append(s.retired, retired{old.id, o})
+	}
+	s.current = v
+	s.live = append(s.live, v)
+	return s.unref(old)
+}
+
+// Rows is what a group of commits did to one table: tails that it filled, and the active tail with its new length.
+type Rows struct {
+	Table   uint32
+	Sealed  []Sealed
+	Active  *heap.Tail
+	Visible int
+}
+
+// Commit makes the rows of a group of commits visible, all at once.
+func (s *Set) Commit(rows []Rows) {
+	s.mu.Lock()
+	sealed := false
+	for _, r := range rows {
+		sealed = sealed || len(r.Sealed) > 0
+	}
+	free := false
+	if sealed {
+		free = s.change(func(e *Edit) {
+			for _, r := range rows {
+				if len(r.Sealed) == 0 {
+					continue
+				}
+				t := e.Table(r.Table)
+				t.Sealed = append(slices.Clip(t.Sealed), r.Sealed...)
+				t.Active = &ActiveTail{Tail: r.Active}
+			}
+		})
+	}
+	for _, r := range rows {
+		s.current.tables[r.Table].Active.visible = r.Visible
+	}
+	s.mu.Unlock()
+	if free {
+		s.gone()
+	}
+}
+
+// NewActive returns an active tail whose first rows are visible.
+func NewActive(t *heap.Tail, visible int) *ActiveTail { return &ActiveTail{t, visible} }
+
+// LastTID returns the TID after the last row of the table, visible rows of the active tail counted.
+func (ts TableSnapshot) LastTID() tid.TID {
+	return tid.New(ts.Table.Active.Tail.Segment(), 0) + tid.TID(ts.visible)
+}
+
+// Attnos returns the columns that the group's indexes have, each once, ascending.
+func (g *Group) Attnos() []int {
+	var out []int
+	for _, ix := range g.Indexes {
+		for _, c := range ix.Def.Columns {
+			out = append(out, c.Attno)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
