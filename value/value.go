@@ -26,11 +26,18 @@ const (
 	Text
 )
 
-var typeNames = [...]string{Unknown: "unknown", Bool: "bool", Int4: "int4", Int8: "int8", Float8: "float8", Text: "text"}
+// Types that only results have; no column is of them.
+const (
+	Numeric Type = 64 + iota // exact decimal number, held as text
+	Tid                      // row identifier: ctid
+)
+
+var typeNames = [...]string{Unknown: "unknown", Bool: "bool", Int4: "int4", Int8: "int8", Float8: "float8", Text: "text",
+	Numeric: "numeric", Tid: "tid"}
 
 // String returns PostgreSQL's short name of the type.
 func (t Type) String() string {
-	if int(t) < len(typeNames) {
+	if int(t) < len(typeNames) && typeNames[t] != "" {
 		return typeNames[t]
 	}
 	return fmt.Sprintf("type %d", uint8(t))
@@ -86,7 +93,7 @@ func (t Type) Width() Width {
 	switch t {
 	case Bool, Int4:
 		return Word32
-	case Int8, Float8:
+	case Int8, Float8, Tid:
 		return Word64
 	}
 	return Var
@@ -115,6 +122,10 @@ func OfInt4(v int32) Value     { return Value{typ: Int4, code: uint64(Int4Code(v
 func OfInt8(v int64) Value     { return Value{typ: Int8, code: Int8Code(v)} }
 func OfFloat8(v float64) Value { return Value{typ: Float8, code: Float8Code(v)} }
 func OfText(v string) Value    { return Value{typ: Text, str: v} }
+
+// OfNumeric returns the numeric that PostgreSQL prints so; OfTid the row identifier segment<<16 | offset.
+func OfNumeric(text string) Value { return Value{typ: Numeric, str: text} }
+func OfTid(t uint64) Value        { return Value{typ: Tid, code: t} }
 
 // OfCode returns the fixed-width value that a code stands for.
 func OfCode(t Type, code uint64) Value { return Value{typ: t, code: code} }
@@ -190,7 +201,8 @@ func (v Value) Float() float64 {
 }
 func (v Value) Str() string { return v.str }
 
-// Any returns the value as bool, int32, int64, float64, string, or nil for NULL.
+// Any returns the value as bool, int32, int64, float64, string (text, and numeric and tid as PostgreSQL prints them),
+// or nil for NULL.
 func (v Value) Any() any {
 	if v.IsNull() {
 		return nil
@@ -204,6 +216,8 @@ func (v Value) Any() any {
 		return v.Int()
 	case Float8:
 		return v.Float()
+	case Tid:
+		return v.String()
 	}
 	return v.str
 }
@@ -223,6 +237,8 @@ func (v Value) String() string {
 		return strconv.FormatInt(v.Int(), 10)
 	case Float8:
 		return FormatFloat8(v.Float())
+	case Tid:
+		return fmt.Sprintf("(%d,%d)", v.code>>16, uint16(v.code))
 	}
 	return v.str
 }
