@@ -40,6 +40,13 @@ func (b *Builder) Within(s *Set) {
 	}
 }
 
+// Expect tells how many TIDs will be added, more or less, so that a large set is made of bitsets from the beginning.
+func (b *Builder) Expect(n float64) {
+	if b.filter == nil && n > float64(b.limit) {
+		b.Dense()
+	}
+}
+
 // Add adds one TID.
 func (b *Builder) Add(t TID) {
 	if b.dense == nil {
@@ -116,7 +123,7 @@ func (b *Builder) AddBits(seg uint64, p *Bits) {
 	}
 }
 
-// Dense switches the builder to bitsets at once; a scan that expects many TIDs calls it first.
+// Dense switches the builder to bitsets at once.
 func (b *Builder) Dense() {
 	if b.dense != nil {
 		return

@@ -1,0 +1,71 @@
+package query
+
+import (
+	"math"
+
+	"wideleaf/page"
+	"wideleaf/value"
+)
+
+// The small decisions of a query, as pure functions of counts. A cost is nanoseconds of one core.
+
+// What things cost, measured on the benchmark's 2 M rows with all pages cached (BenchmarkCosts).
+const (
+	costEntry = 2.0  // decoding an index entry and adding its TID to a set
+	costLeaf  = 3000 // reaching an index leaf: page read, verified header, decoding set up
+	costPage  = 3000 // reading a heap column page and comparing its values
+)
+
+// parallelFrom is the cost from which two index scans are worth a goroutine each: starting and joining one costs some
+// microseconds, and much more when the other cores are busy.
+const parallelFrom = 100e3
+
+// indexCost is the cost of fetching the TIDs of a condition from an index.
+func indexCost(entries, leaves float64) float64 { return entries*costEntry + leaves*costLeaf }
+
+// filterCost is the cost of checking a condition on n candidates in a heap column of the given number of pages: a
+// page for each candidate at the most, and no more than there are.
+func filterCost(n, pages float64) float64 { return costPage * min(n, pages) }
+
+// columnPages estimates how many pages a column of some rows takes.
+func columnPages(rows float64, t value.Type) float64 {
+	width := 16.0 // of a string: a guess
+	switch t.Width() {
+	case value.Word32:
+		width = 4
+	case value.Word64:
+		width = 8
+	}
+	return math.Ceil(rows * width / (page.Size - page.HeaderSize))
+}
+
+// useIndex decides how the next condition of an AND is evaluated: by its index, or in the heap's columns on the
+// candidates that are left.
+func useIndex(index, filter float64) bool { return index <= filter }
+
+// inParallel decides whether two index scans run at the same time.
+func inParallel(a, b float64) bool { return min(a, b) >= parallelFrom }
+
+// rowsWanted is how many rows a query with LIMIT and OFFSET has to find, limit < 0 meaning no limit: OFFSET + LIMIT, or the
+// largest number if that is larger.
+func rowsWanted(limit, offset int64) int64 {
+	offset = max(offset, 0)
+	if limit < 0 || limit > math.MaxInt64-offset {
+		return math.MaxInt64
+	}
+	return offset + limit
+}
+
+// chunkRows is how many rows of so many columns are gathered at once: what takes some megabytes in memory, and at first
+// few, since the caller may want no more.
+func chunkRows(columns, previous int) int {
+	const (
+		first = 64
+		cells = 1 << 18
+		most  = 1 << 13
+	)
+	if previous == 0 {
+		return first
+	}
+	return min(previous*4, most, max(cells/max(columns, 1), first))
+}

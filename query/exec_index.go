@@ -1,0 +1,402 @@
+package query
+
+import (
+	"math"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"wideleaf/am"
+	"wideleaf/pending"
+	"wideleaf/tid"
+	"wideleaf/value"
+)
+
+// term is a part of a condition that is evaluated at once: a Pred, or several columns' that one index serves together.
+type term struct {
+	preds []*Pred // all of which must hold
+	path  *path   // how an index serves them; nil: a Pred that has no single index
+	estimate
+}
+
+// path is a scan of an index: the columns' conditions as the index takes them.
+type path struct {
+	index *Index
+	conds am.Conditions
+}
+
+// estimate is what is known of a condition before it is evaluated.
+type estimate struct {
+	rows  float64 // that satisfy it
+	index float64 // cost of evaluating it by indexes alone; infinite if that can't be
+	pages float64 // heap pages of the columns that it looks at
+}
+
+// narrow fetches the rows of within (nil: of the table) that satisfy p as far as indexes serve. within stays as it is.
+func (e *executor) narrow(p *Pred, within *tid.Set) (candidates, error) {
+	found := candidates{set: within}
+	switch p.Kind {
+	case False:
+		return candidates{set: &tid.Set{}, owned: true}, nil
+	case True:
+		return found, nil
+	}
+	terms, err := e.terms(p)
+	if err != nil {
+		return found, err
+	}
+	n := e.rows
+	if within != nil {
+		n = float64(within.Count())
+	}
+	if within == nil && len(terms) > 1 && inParallel(terms[0].index, terms[1].index) &&
+		useIndex(terms[0].index, filterCost(n, terms[0].pages)) &&
+		useIndex(terms[1].index, filterCost(terms[0].rows, terms[1].pages)) {
+		if found.set, err = e.fetchBoth(terms[0], terms[1]); err != nil {
+			return found, err
+		}
+		found.owned, terms = true, terms[2:]
+		n = float64(found.set.Count())
+	}
+	for _, t := range terms {
+		if n == 0 {
+			break
+		}
+		if !useIndex(t.index, filterCost(n, t.pages)) {
+			found.rest = append(found.rest, t.preds...)
+			continue
+		}
+		next, err := e.fetch(t, found.set)
+		found.release()
+		if err != nil {
+			return candidates{}, err
+		}
+		found.set, found.owned = next, true
+		n = float64(next.Count())
+	}
+	if n == 0 {
+		found.release()
+		return candidates{set: &tid.Set{}, owned: true}, nil
+	}
+	return found, nil
+}
+
+// fetchBoth evaluates two terms at the same time and returns what satisfies both.
+func (e *executor) fetchBoth(a, b term) (*tid.Set, error) {
+	g, ctx := errgroup.WithContext(e.ctx)
+	var sets [2]*tid.Set
+	for i, t := range []term{a, b} {
+		g.Go(func() (err error) {
+			own := *e // executors belong to one goroutine
+			own.ctx, own.estimates = ctx, nil
+			sets[i], err = own.fetch(t, nil)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	both := sets[0].And(sets[1])
+	sets[1].Release()
+	return both, nil
+}
+
+// fetch evaluates a term by indexes and returns its rows that are in within, if that is not nil.
+func (e *executor) fetch(t term, within *tid.Set) (*tid.Set, error) {
+	if t.path != nil {
+		return e.scan(t.path, t.preds, t.rows, within)
+	}
+	union := &tid.Set{}
+	for _, a := range t.preds[0].Args {
+		s, err := e.where(a, within)
+		if err != nil {
+			return nil, err
+		}
+		union = union.Or(s)
+	}
+	return union, nil
+}
+
+// scan returns the rows that the runs and the pending list of an index hold of a condition.
+func (e *executor) scan(p *path, preds []*Pred, rows float64, within *tid.Set) (*tid.Set, error) {
+	b := tid.NewBuilder(e.first, e.end)
+	if within != nil {
+		b.Within(within)
+	}
+	b.Expect(rows)
+	var recheck []am.Span
+	for _, r := range p.index.Runs {
+		if err := e.ctx.Err(); err != nil {
+			return nil, err
+		}
+		again, err := r.Bitmap(e.ctx, p.conds, b)
+		if err != nil {
+			return nil, err
+		}
+		if again {
+			recheck = append(recheck, r.Span())
+		}
+	}
+	if err := e.scanPending(preds, b); err != nil {
+		return nil, err
+	}
+	s := b.Set()
+	if len(recheck) == 0 {
+		return s, nil
+	}
+	return e.recheck(s, preds, recheck)
+}
+
+// scanPending adds the pending rows that satisfy all of preds.
+func (e *executor) scanPending(preds []*Pred, b *tid.Builder) error {
+	if len(preds) == 1 && preds[0].Kind == Column {
+		return e.pending.Select(e.ctx, preds[0].Attno, preds[0].Ranges, b)
+	}
+	return e.addHolding(e.pending, preds, b)
+}
+
+func (e *executor) addHolding(sources pending.List, preds []*Pred, b *tid.Builder) error {
+	view := *e
+	table := *e.t
+	view.t = &table
+	table.Sources = sources
+	for m, err := range view.matches(candidates{rest: preds}) {
+		if err != nil {
+			return err
+		}
+		b.AddBits(m.src.Number(), m.bits)
+	}
+	return nil
+}
+
+// recheck drops the rows in the given spans that do not satisfy all of preds.
+func (e *executor) recheck(s *tid.Set, preds []*Pred, spans []am.Span) (*tid.Set, error) {
+	defer s.Release()
+	b := tid.NewBuilder(e.first, e.end)
+	for m, err := range e.matches(candidates{set: s}) {
+		if err != nil {
+			return nil, err
+		}
+		seg := m.src.Number()
+		if !slices.ContainsFunc(spans, func(sp am.Span) bool { return sp.First <= seg && seg < sp.End }) {
+			b.AddBits(seg, m.bits)
+			continue
+		}
+		out := tid.NewBits()
+		words := (m.src.Rows() + 63) >> 6
+		err := e.allOf(m.src, preds, m.bits[:words], out[:words])
+		b.AddBits(seg, out)
+		out.Release()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b.Set(), nil
+}
+
+// countByIndex counts a condition on one column exactly in the inner pages of an index on that column alone. ok is
+// false if there is none that can.
+func (e *executor) countByIndex(p *Pred) (n int64, ok bool, err error) {
+	if p.Kind != Column {
+		return 0, false, nil
+	}
+	pa := e.pathOf(p)
+	if pa == nil || !pa.index.Method.Abilities().Counts {
+		return 0, false, nil
+	}
+	for _, r := range pa.index.Runs {
+		if err := e.ctx.Err(); err != nil {
+			return 0, false, err
+		}
+		c, can := r.(am.Counter)
+		if !can {
+			return 0, false, nil
+		}
+		k, ok, err := c.Count(pa.conds)
+		if !ok || err != nil {
+			return 0, false, err
+		}
+		n += k
+	}
+	k, err := e.pending.Count(e.ctx, p.Attno, p.Ranges)
+	return n + k, err == nil, err
+}
+
+// terms returns the parts of a condition with their estimates, those that leave the fewest rows first.
+func (e *executor) terms(p *Pred) ([]term, error) {
+	var terms []term
+	if p.Kind == And {
+		var left []*Pred
+		terms, left = e.jointTerms(p.Args)
+		for _, a := range left {
+			terms = append(terms, term{preds: []*Pred{a}, path: e.pathOf(a)})
+		}
+	} else {
+		terms = []term{{preds: []*Pred{p}, path: e.pathOf(p)}}
+	}
+	for i := range terms {
+		t := &terms[i]
+		var err error
+		if len(t.preds) == 1 {
+			t.estimate, err = e.estimate(t.preds[0])
+		} else {
+			t.estimate, err = e.estimatePath(t.path, t.preds)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(terms, func(a, b term) int {
+		switch {
+		case a.rows < b.rows:
+			return -1
+		case a.rows > b.rows:
+			return 1
+		}
+		return 0
+	})
+	return terms, nil
+}
+
+// pathOf returns how an index serves a condition on one column: an index on that column alone, or else one that
+// begins with it; nil if there is none.
+func (e *executor) pathOf(p *Pred) *path {
+	if p.Kind != Column {
+		return nil
+	}
+	var best *Index
+	for i := range e.t.Indexes {
+		ix := &e.t.Indexes[i]
+		if ix.Def.Columns[0].Attno == p.Attno && (best == nil || len(ix.Def.Columns) < len(best.Def.Columns)) {
+			best = ix
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	conds := make(am.Conditions, len(best.Def.Columns))
+	conds[0] = &p.Ranges
+	return &path{best, conds}
+}
+
+// jointTerms finds the indexes that serve several of the conditions of an AND at once, by equality on leading columns
+// and then any condition on one more, and returns these and the conditions that are left.
+func (e *executor) jointTerms(args []*Pred) (terms []term, left []*Pred) {
+	left = args
+	for {
+		var best term
+		for i := range e.t.Indexes {
+			ix := &e.t.Indexes[i]
+			if len(ix.Def.Columns) < 2 {
+				continue
+			}
+			pa := &path{ix, make(am.Conditions, len(ix.Def.Columns))}
+			var served []*Pred
+			for c, col := range ix.Def.Columns {
+				at := slices.IndexFunc(left, func(p *Pred) bool { return p.Kind == Column && p.Attno == col.Attno })
+				if at < 0 {
+					break
+				}
+				pa.conds[c] = &left[at].Ranges
+				served = append(served, left[at])
+				if !isEquality(left[at].Ranges) {
+					break
+				}
+			}
+			if len(served) > max(1, len(best.preds)) {
+				best = term{preds: served, path: pa}
+			}
+		}
+		if best.path == nil {
+			return terms, left
+		}
+		terms = append(terms, best)
+		left = slices.DeleteFunc(slices.Clone(left), func(p *Pred) bool { return slices.Contains(best.preds, p) })
+	}
+}
+
+// isEquality reports whether a single value satisfies r: the two zeros of float8 count as one.
+func isEquality(r value.Ranges) bool {
+	switch {
+	case r.Nulls:
+		return false
+	case len(r.Words) == 1:
+		iv := r.Words[0]
+		return iv.Lo == iv.Hi || iv.Lo == value.NegZeroCode && iv.Hi == value.PosZeroCode
+	case len(r.Strings) == 1:
+		iv := r.Strings[0]
+		return !iv.HiInf && iv.Lo == iv.Hi
+	}
+	return false
+}
+
+// estimate estimates a condition, once.
+func (e *executor) estimate(p *Pred) (estimate, error) {
+	if p.Kind == Column {
+		return e.estimatePath(e.pathOf(p), []*Pred{p})
+	}
+	if est, ok := e.estimates[p]; ok {
+		return est, nil
+	}
+	est := estimate{}
+	if p.Kind == And || p.Kind == True {
+		est.rows, est.index = e.rows, math.Inf(1)
+	}
+	for _, a := range p.Args {
+		x, err := e.estimate(a)
+		if err != nil {
+			return est, err
+		}
+		est.pages += x.pages
+		if p.Kind == Or {
+			est.rows += x.rows
+			est.index += x.index
+		} else {
+			est.rows = min(est.rows, x.rows)
+			est.index = min(est.index, x.index)
+		}
+	}
+	est.rows = min(est.rows, e.rows)
+	if p.Kind == And {
+		// Its cheapest index, and then the rest of its columns on what that leaves.
+		est.index += filterCost(est.rows, est.pages)
+	}
+	if e.estimates == nil {
+		e.estimates = map[*Pred]estimate{}
+	}
+	e.estimates[p] = est
+	return est, nil
+}
+
+// estimatePath asks the runs of an index for their estimates, and takes pending rows to be like the others.
+func (e *executor) estimatePath(p *path, preds []*Pred) (estimate, error) {
+	est := estimate{rows: e.rows, index: math.Inf(1)}
+	for _, c := range preds {
+		est.pages += columnPages(e.rows, c.Type)
+	}
+	if p == nil {
+		return est, nil
+	}
+	var rows, leaves float64
+	for _, r := range p.index.Runs {
+		x, err := r.Estimate(p.conds)
+		if err != nil {
+			return est, err
+		}
+		rows += x.Rows
+		leaves += x.Pages
+	}
+	est.index = indexCost(rows, leaves)
+	if waiting := float64(e.pending.Rows()); waiting > 0 {
+		for _, c := range preds {
+			est.index += costPage * columnPages(waiting, c.Type)
+		}
+		share := 1.0
+		if waiting < e.rows {
+			share = rows / (e.rows - waiting)
+		}
+		rows += share * waiting
+	}
+	est.rows = min(rows, e.rows)
+	return est, nil
+}
