@@ -1,0 +1,67 @@
+package leaf
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// maxWidth is the widest packed value but for whole words: shifted by up to 7 bits it still fits one 64-bit load.
+// Wider values take 64 bits, so that one formula reads every width.
+const maxWidth = 57
+
+// widthOf returns the packed width of values up to v.
+func widthOf(v uint64) uint {
+	w := uint(bits.Len64(v))
+	if w > maxWidth {
+		return 64
+	}
+	return w
+}
+
+// packedBytes is the size of n values of width w.
+func packedBytes(n int, w uint) int { return (n*int(w) + 7) >> 3 }
+
+// pack writes vals[i]-base, each w bits wide, and returns the number of bytes that hold them. It may write up to 8
+// bytes more, which dst must have.
+func pack[T uint32 | uint64](dst []byte, vals []T, base T, w uint) int {
+	switch w {
+	case 0:
+		return 0
+	case 64:
+		for i, v := range vals {
+			binary.LittleEndian.PutUint64(dst[8*i:], uint64(v-base))
+		}
+		return 8 * len(vals)
+	}
+	var acc uint64
+	var s uint
+	o := 0
+	for _, v := range vals {
+		acc |= uint64(v-base) << (s & 7)
+		binary.LittleEndian.PutUint64(dst[o:], acc)
+		s += w
+		o += int(s >> 3)
+		acc >>= s &^ 7
+		s &= 7
+	}
+	return packedBytes(len(vals), w)
+}
+
+// at returns value i of a packed array that is followed by at least 8 bytes of page.
+func at(p []byte, i int, w uint) uint64 {
+	bit := uint(i) * w
+	return binary.LittleEndian.Uint64(p[bit>>3:]) >> (bit & 7) & mask(w)
+}
+
+// mask has the low w bits set, w <= 64.
+func mask(w uint) uint64 { return 1<<w - 1 }
+
+// unpack is the inverse of pack; p must be followed by 8 bytes of page.
+func unpack[T uint32 | uint64](dst []T, p []byte, base T, w uint) {
+	m := mask(w)
+	var bit uint
+	for i := range dst {
+		dst[i] = base + T(binary.LittleEndian.Uint64(p[bit>>3:])>>(bit&7)&m)
+		bit += w
+	}
+}
