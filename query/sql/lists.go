@@ -1,0 +1,141 @@
+package sql
+
+import (
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/alecthomas/participle/v2"
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"wideleaf/pgerr"
+)
+
+// The grammars of the lists, around the expressions that parseExpr parses.
+type (
+	sortList struct {
+		Keys []*sortItem `parser:"@@ (',' @@)*"`
+	}
+	sortItem struct {
+		Expr  Expr   `parser:"@@"`
+		Order string `parser:"@('asc' | 'desc')?"`
+		Nulls string `parser:"('nulls' @('first' | 'last'))?"`
+	}
+	selectList struct {
+		Items []*selectItem `parser:"@@ (',' @@)*"`
+	}
+	selectItem struct {
+		Pos   lexer.Position
+		Star  bool         `parser:"( @'*'"`
+		Expr  Expr         `parser:"| @@"`
+		Alias *lexer.Token `parser:"  ('as'? @(Ident | Quoted))? )"`
+	}
+)
+
+var (
+	sortParser   = sync.OnceValue(build[sortList])
+	selectParser = sync.OnceValue(build[selectList])
+)
+
+func build[G any]() *participle.Parser[G] {
+	return participle.MustBuild[G](participle.Lexer(definition{}), participle.CaseInsensitive("Ident"),
+		participle.ParseTypeWith(parseExpr))
+}
+
+// parseList parses a text by a grammar and returns PostgreSQL's errors.
+func parseList[G any](p *participle.Parser[G], text string) (*G, error) {
+	lex, err := tokens(text)
+	if err != nil {
+		return nil, err
+	}
+	g, err := p.ParseFromLexer(lex)
+	if err == nil {
+		return g, nil
+	}
+	var known *pgerr.Error
+	if errors.As(err, &known) {
+		return nil, known
+	}
+	var unexpected *participle.UnexpectedTokenError
+	if errors.As(err, &unexpected) {
+		return nil, syntaxError(&unexpected.Unexpected)
+	}
+	return nil, &pgerr.Error{Kind: pgerr.ErrInvalid, Code: pgerr.SyntaxError, Message: "syntax error", Err: err}
+}
+
+// ParseOrderBy parses what follows ORDER BY, such as "c5 desc nulls first, c1".
+func ParseOrderBy(text string) ([]SortKey, error) {
+	list, err := parseList(sortParser(), text)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]SortKey, len(list.Keys))
+	for i, k := range list.Keys {
+		desc := strings.EqualFold(k.Order, "desc")
+		first := desc
+		if k.Nulls != "" {
+			first = strings.EqualFold(k.Nulls, "first")
+		}
+		keys[i] = SortKey{Expr: k.Expr, Desc: desc, NullsFirst: first}
+	}
+	return keys, nil
+}
+
+// ParseSelectList parses what follows SELECT, such as `c1, "Unit price" AS price, count(*)`.
+func ParseSelectList(text string) ([]SelectItem, error) {
+	list, err := parseList(selectParser(), text)
+	if err != nil {
+		return nil, err
+	}
+	items := make([]SelectItem, len(list.Items))
+	for i, it := range list.Items {
+		items[i] = SelectItem{Star: it.Star, Expr: it.Expr, At: it.Pos.Column}
+		if it.Alias != nil {
+			items[i].Alias = column(it.Alias).Name
+		}
+	}
+	return items, nil
+}
+
+// ParseAggregates parses a list of calls of aggregate functions, such as "sum(c3), count(distinct c1)".
+func ParseAggregates(text string) ([]Aggregate, error) {
+	items, err := ParseSelectList(text)
+	if err != nil {
+		return nil, err
+	}
+	aggs := make([]Aggregate, len(items))
+	for i, it := range items {
+		call, ok := it.Expr.(*Call)
+		if !ok {
+			return nil, pgerr.New(pgerr.ErrInvalid, pgerr.GroupingError, "%s is not an aggregate function",
+				itemText(it)).At(it.At)
+		}
+		if !IsAggregate(call.Name) || call.Star != (len(call.Args) == 0) || len(call.Args) > 1 ||
+			call.Star && call.Name != "count" {
+			return nil, &pgerr.Error{Kind: pgerr.ErrInvalid, Code: pgerr.UndefinedFunction, Position: call.At,
+				Message: "aggregate function " + call.String() + " does not exist", Object: call.Name,
+				Hint: "The aggregate functions are count(*), count, sum, avg, min and max, of one column."}
+		}
+		aggs[i] = Aggregate{Func: call.Name, Star: call.Star, Distinct: call.Distinct, Alias: it.Alias, At: call.At}
+		if !call.Star {
+			aggs[i].Arg = call.Args[0]
+		}
+	}
+	return aggs, nil
+}
+
+// IsAggregate reports whether a function is an aggregate.
+func IsAggregate(name string) bool {
+	switch name {
+	case "count", "sum", "avg", "min", "max":
+		return true
+	}
+	return false
+}
+
+func itemText(it SelectItem) string {
+	if it.Star {
+		return "*"
+	}
+	return it.Expr.String()
+}
