@@ -1,6 +1,8 @@
 package query
 
 import (
+	"fmt"
+
 	"wideleaf/am"
 	"wideleaf/catalog"
 	"wideleaf/heap"
@@ -37,4 +39,8 @@ func (t *Table) segments() (first, end uint64) {
 		return 0, 0
 	}
 	return t.Sources[0].Number(), t.Sources[len(t.Sources)-1].Number() + 1
+}
+
+func noColumn(t *Table, attno int) error {
+	return fmt.Errorf("table %q has no column with attno %d", t.Def.Name, attno)
 }
