@@ -281,7 +281,7 @@ type floatSum struct {
 	mean     bool
 	n        int64
 	sum      float64
-	infinite bool // an Infinity or NaN was among the values
+	overflow bool // finite values gave an infinite sum
 }
 
 func (s *floatSum) add(v *value.Vector) {
@@ -290,8 +290,11 @@ func (s *floatSum) add(v *value.Vector) {
 			continue
 		}
 		f := value.CodeFloat8(c)
-		s.infinite = s.infinite || math.IsInf(f, 0) || f != f
-		s.sum += f
+		sum := s.sum + f
+		if math.IsInf(sum, 0) && !math.IsInf(s.sum, 0) && !math.IsInf(f, 0) {
+			s.overflow = true
+		}
+		s.sum = sum
 		s.n++
 	}
 }
@@ -300,7 +303,7 @@ func (s *floatSum) result() (value.Value, error) {
 	switch {
 	case s.n == 0:
 		return value.Null(value.Float8), nil
-	case math.IsInf(s.sum, 0) && !s.infinite:
+	case s.overflow:
 		return value.Value{}, &pgerr.Error{Kind: pgerr.ErrInvalid, Code: pgerr.NumericValueOutOfRange,
 			Message: "value out of range: overflow"}
 	case s.mean:
