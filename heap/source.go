@@ -16,7 +16,7 @@ type Source interface {
 	// satisfies r. cand, if not nil, is a bitset of the same size that limits the rows looked at: no bit outside it is
 	// set. Bits that are set already stay so.
 	Select(ctx context.Context, attno int, r value.Ranges, cand, out []uint64) error
-	// Gather appends the values of the rows at offs, which ascend, to dst, which has been Reset to the column's type.
+	// Gather appends the values of the rows at offs, strictly ascending, to dst, which has been Reset to the column's type.
 	Gather(ctx context.Context, attno int, offs []uint16, dst *value.Vector) error
 	// Column appends the values of all rows to dst, which has been Reset to the column's type.
 	Column(ctx context.Context, attno int, dst *value.Vector) error
