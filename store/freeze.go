@@ -8,6 +8,7 @@ import (
 	"path"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
@@ -199,6 +200,16 @@ func (f *freezeFile) Preallocate(offset, length int64) error {
 	return nil
 }
 
+// Stat is not allowed to fail either: Pebble asks for the size of a new log with its lock half released.
+func (f *freezeFile) Stat() (vfs.FileInfo, error) {
+	info, err := f.File.Stat()
+	if err != nil {
+		f.fs.freeze(err)
+		return nullInfo{}, nil
+	}
+	return info, nil
+}
+
 func (f *freezeFile) Close() error {
 	if err := f.File.Close(); err != nil {
 		f.fs.freeze(err)
@@ -224,10 +235,21 @@ func (nullFile) ReadAt([]byte, int64) (int, error)      { return 0, io.EOF }
 func (nullFile) Write(p []byte) (int, error)            { return len(p), nil }
 func (nullFile) WriteAt(p []byte, _ int64) (int, error) { return len(p), nil }
 func (nullFile) Preallocate(int64, int64) error         { return nil }
-func (nullFile) Stat() (vfs.FileInfo, error)            { return nil, fs.ErrNotExist }
+func (nullFile) Stat() (vfs.FileInfo, error)            { return nullInfo{}, nil }
 func (nullFile) Sync() error                            { return nil }
 func (nullFile) SyncTo(int64) (bool, error)             { return true, nil }
 func (nullFile) SyncData() error                        { return nil }
 func (nullFile) Prefetch(int64, int64) error            { return nil }
 func (nullFile) Fd() uintptr                            { return vfs.InvalidFd }
 func (nullFile) Close() error                           { return nil }
+
+// nullInfo describes a nullFile.
+type nullInfo struct{}
+
+func (nullInfo) Name() string           { return "null" }
+func (nullInfo) Size() int64            { return 0 }
+func (nullInfo) Mode() fs.FileMode      { return 0o666 }
+func (nullInfo) ModTime() time.Time     { return time.Time{} }
+func (nullInfo) IsDir() bool            { return false }
+func (nullInfo) Sys() any               { return nil }
+func (nullInfo) DeviceID() vfs.DeviceID { return vfs.DeviceID{} }

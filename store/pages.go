@@ -23,7 +23,7 @@ type PageTable struct {
 	next    uint32
 	path    string
 	w       *sstable.Writer // nil once finished or aborted
-	ready   bool            // finished, and its file is there
+	gone    bool            // ingested or aborted: its file is not there any more
 	key     []byte
 	err     error
 }
@@ -46,6 +46,9 @@ func (db *DB) NewTable() (*PageTable, error) {
 		return nil
 	})
 	if err != nil {
+		if t.w != nil {
+			t.Abort()
+		}
 		return nil, err
 	}
 	return t, nil
@@ -100,9 +103,11 @@ func (t *PageTable) Finish() error {
 		t.Abort()
 		return nil
 	}
-	t.err = t.db.write(t.w.Close)
+	t.err = t.w.Close()
 	t.w = nil
-	t.ready = t.err == nil
+	if err := t.db.fs.err(); err != nil {
+		t.err = err
+	}
 	return t.err
 }
 
@@ -111,11 +116,10 @@ func (t *PageTable) Abort() {
 	if t.w != nil {
 		_ = t.w.Close() // there is no other way to give back its memory
 		t.w = nil
-		t.ready = true
 	}
-	if t.ready {
+	if !t.gone {
 		_ = t.db.fs.Remove(t.path) // or at the next open
-		t.ready = false
+		t.gone = true
 	}
 }
 
@@ -127,7 +131,7 @@ func (db *DB) Ingest(ctx context.Context, tables ...*PageTable) error {
 		if t.w != nil || t.err != nil {
 			return errors.Join(t.err, fmt.Errorf("SST %d is not finished", t.ordinal))
 		}
-		if t.ready {
+		if !t.gone {
 			paths = append(paths, t.path)
 		}
 	}
@@ -138,7 +142,7 @@ func (db *DB) Ingest(ctx context.Context, tables ...*PageTable) error {
 		return err
 	}
 	for _, t := range tables {
-		t.ready = false
+		t.gone = true
 	}
 	return nil
 }
