@@ -33,8 +33,8 @@ func join(op BoolOp, es []Expr, empty string) Expr {
 }
 
 // Lit returns the constant for a Go value: nil, a bool, any integer, float, string or value.Value, or an Expr, which
-// is returned as it is. Numbers are exact: a float is the number it holds, not its shortest decimal. Binding refuses
-// values of other types.
+// is returned as it is. Numbers are exact: a float is the number it holds, not its shortest decimal. A string takes the
+// type of what it is compared with, as in SQL. Binding refuses values of other types.
 func Lit(v any) Expr {
 	switch v := v.(type) {
 	case nil:
@@ -61,7 +61,7 @@ func Lit(v any) Expr {
 		}
 		return &Literal{Kind: Number, Text: strconv.FormatFloat(f, 'g', -1, 64)}
 	case reflect.String:
-		return &Cast{Arg: &Literal{Kind: String, Text: r.String()}, Type: "text"}
+		return &Literal{Kind: String, Text: r.String()}
 	}
 	return &GoValue{Type: fmt.Sprintf("%T", v)}
 }
