@@ -1,6 +1,11 @@
 package query
 
-import "wideleaf/value"
+import (
+	"strconv"
+	"strings"
+
+	"wideleaf/value"
+)
 
 // Kind says what a Pred is.
 type Kind uint8
@@ -25,6 +30,8 @@ type Pred struct {
 	Attno  int          // Column
 	Type   value.Type   // Column: the column's type
 	Ranges value.Ranges // Column: neither empty nor the whole type and NULL
+
+	sum uint64 // hash of all the above, by which Bind finds equal terms
 }
 
 // Columns returns the columns that the condition looks at, each once, in the order of their first use.
@@ -68,4 +75,71 @@ func (p *Pred) Eval(get func(attno int) value.Value) bool {
 		return p.Ranges.Contains(get(p.Attno))
 	}
 	return false
+}
+
+// String returns the condition as text, with columns as $attno: "$1 in [3, 7] and ($2 in ["a", "b") or $3 is null)".
+func (p *Pred) String() string {
+	var b strings.Builder
+	p.write(&b, false)
+	return b.String()
+}
+
+func (p *Pred) write(b *strings.Builder, nested bool) {
+	switch p.Kind {
+	case True:
+		b.WriteString("true")
+	case False:
+		b.WriteString("false")
+	case Column:
+		b.WriteString("$" + strconv.Itoa(p.Attno))
+		p.writeRanges(b)
+	default:
+		word := " and "
+		if p.Kind == Or {
+			word = " or "
+		}
+		if nested {
+			b.WriteByte('(')
+		}
+		for i, a := range p.Args {
+			if i > 0 {
+				b.WriteString(word)
+			}
+			a.write(b, true)
+		}
+		if nested {
+			b.WriteByte(')')
+		}
+	}
+}
+
+func (p *Pred) writeRanges(b *strings.Builder) {
+	word := " in "
+	for _, iv := range p.Ranges.Words {
+		b.WriteString(word)
+		word = ", "
+		b.WriteString("[" + value.OfCode(p.Type, iv.Lo).String() + ", " + value.OfCode(p.Type, iv.Hi).String() + "]")
+	}
+	for _, iv := range p.Ranges.Strings {
+		b.WriteString(word)
+		word = ", "
+		open, end, shut := "[", "", ")"
+		if iv.LoOpen {
+			open = "("
+		}
+		if !iv.HiInf {
+			end = strconv.Quote(iv.Hi)
+			if !iv.HiOpen {
+				shut = "]"
+			}
+		}
+		b.WriteString(open + strconv.Quote(iv.Lo) + ", " + end + shut)
+	}
+	switch {
+	case !p.Ranges.Nulls:
+	case word == " in ":
+		b.WriteString(" is null")
+	default:
+		b.WriteString(", null")
+	}
 }

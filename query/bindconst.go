@@ -1,0 +1,302 @@
+package query
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"wideleaf/pgerr"
+	"wideleaf/query/sql"
+	"wideleaf/value"
+)
+
+// constant is a constant of a condition.
+type constant struct {
+	typ  typ
+	null bool
+	b    bool
+	num  decimal // integer, bigint, numeric
+	f    float64
+	s    string // text, unknown; of numbers as written
+	at   int
+}
+
+// constant evaluates literals, casts and signs.
+func (b *binder) constant(e sql.Expr) (*constant, error) {
+	if err := b.enter(e); err != nil {
+		return nil, err
+	}
+	defer b.leave()
+	switch e := e.(type) {
+	case *sql.Literal:
+		return literal(e)
+	case *sql.Cast:
+		t, err := parseType(e.Type)
+		if err != nil {
+			return nil, atPosition(err, e.At)
+		}
+		o, err := b.operand(e.Arg)
+		if err != nil {
+			return nil, err
+		}
+		if o.con == nil {
+			return nil, pgerr.New(pgerr.ErrInvalid, pgerr.FeatureNotSupported,
+				"casts of columns and conditions are not supported").At(e.At)
+		}
+		return o.con.cast(t)
+	case *sql.Unary:
+		o, err := b.operand(e.Arg)
+		if err != nil {
+			return nil, err
+		}
+		if o.con != nil && o.typ == unknownType && !o.con.null {
+			return nil, &pgerr.Error{Kind: pgerr.ErrInvalid, Code: "42725", Position: e.At,
+				Message: "operator is not unique: " + e.Op + " unknown",
+				Hint:    "Could not choose a best candidate operator. You might need to add explicit type casts."}
+		}
+		if e.Op != "-" && e.Op != "+" || o.typ == boolType || o.typ == textType {
+			return nil, &pgerr.Error{Kind: pgerr.ErrInvalid, Code: pgerr.UndefinedFunction, Position: e.At,
+				Message: "operator does not exist: " + e.Op + " " + o.typ.String(),
+				Hint:    "No operator matches the given name and argument type. You might need to add an explicit type cast."}
+		}
+		if o.con == nil {
+			return nil, pgerr.New(pgerr.ErrInvalid, pgerr.FeatureNotSupported, "operator %s is not supported in conditions",
+				e.Op).At(e.At)
+		}
+		c := *o.con
+		if e.Op == "-" {
+			c.num, c.f = c.num.negated(), -c.f
+			if c.typ == int4Type || c.typ == int8Type { // the negative of the smallest is out of range
+				return c.toInt(c.typ)
+			}
+		}
+		return &c, nil
+	case *sql.Param:
+		return nil, pgerr.New(pgerr.ErrInvalid, pgerr.UndefinedParameter, "there is no parameter $%d", e.N).At(e.At)
+	case *sql.GoValue:
+		return nil, pgerr.New(pgerr.ErrInvalid, pgerr.DatatypeMismatch, "cannot use a Go value of type %s in a condition", e.Type)
+	case nil:
+		return nil, pgerr.New(pgerr.ErrInvalid, pgerr.SyntaxError, "a condition lacks an expression")
+	}
+	return nil, pgerr.New(pgerr.ErrInvalid, pgerr.FeatureNotSupported, "%s is not supported in conditions", e).At(e.Pos())
+}
+
+// literal gives a literal its type: an integer's is the first of integer, bigint and numeric that has it.
+func literal(e *sql.Literal) (*constant, error) {
+	c := &constant{at: e.At, s: e.Text}
+	switch e.Kind {
+	case sql.Null:
+		c.null = true
+	case sql.Bool:
+		c.typ, c.b = boolType, e.Text == "true"
+	case sql.Number:
+		d, ok := parseDecimal(e.Text)
+		if !ok {
+			return nil, c.invalid(numericType)
+		}
+		if !d.fits() {
+			return nil, c.overflow("value overflows numeric format")
+		}
+		c.num, c.typ = d, numericType
+		if strings.ContainsAny(e.Text, ".eE") {
+			break
+		}
+		if v, fraction, side := d.floor(); side == 0 && !fraction {
+			c.typ = int8Type
+			if v == int64(int32(v)) {
+				c.typ = int4Type
+			}
+		}
+	}
+	return c, nil
+}
+
+func atPosition(err error, at int) error {
+	if e, ok := err.(*pgerr.Error); ok {
+		return e.At(at)
+	}
+	return err
+}
+
+func (c *constant) invalid(t typ) error {
+	return pgerr.New(pgerr.ErrInvalid, pgerr.InvalidTextRepresentation, `invalid input syntax for type %s: "%s"`, t, c.s).At(c.at)
+}
+
+func (c *constant) overflow(format string, args ...any) error {
+	return pgerr.New(pgerr.ErrInvalid, pgerr.NumericValueOutOfRange, format, args...).At(c.at)
+}
+
+// cast converts a constant as PostgreSQL's explicit casts do.
+func (c *constant) cast(t typ) (*constant, error) {
+	out := &constant{typ: t, null: c.null, at: c.at, s: c.s}
+	switch {
+	case c.null:
+		return out, nil
+	case c.typ == t:
+		return c, nil
+	case c.typ == unknownType || c.typ == textType:
+		return out, out.read()
+	}
+	switch t {
+	case boolType:
+		if c.typ == int4Type {
+			out.b = !c.num.zero()
+			return out, nil
+		}
+	case textType:
+		switch c.typ {
+		case boolType:
+			out.s = strconv.FormatBool(c.b)
+			return out, nil
+		case int4Type, int8Type:
+			v, _, _ := c.num.floor()
+			out.s = strconv.FormatInt(v, 10)
+			return out, nil
+		case float8Type:
+			out.s = value.FormatFloat8(c.f)
+			return out, nil
+		}
+		return nil, pgerr.New(pgerr.ErrInvalid, pgerr.FeatureNotSupported, "cast of type %s to text is not supported", c.typ).At(c.at)
+	case int4Type, int8Type:
+		if c.typ == boolType {
+			if t == int4Type {
+				if c.b {
+					out.num = decimal{digits: "1", exp: 1}
+				}
+				return out, nil
+			}
+			break
+		}
+		return c.toInt(t)
+	case numericType:
+		switch c.typ {
+		case int4Type, int8Type:
+			out.num = c.num
+			return out, nil
+		case float8Type: // 15 digits, as PostgreSQL
+			out.s = strconv.FormatFloat(c.f, 'g', 15, 64)
+			return out, out.read()
+		}
+	case float8Type:
+		if c.typ != boolType {
+			var err error
+			out.f, err = c.float()
+			return out, err
+		}
+	}
+	return nil, pgerr.New(pgerr.ErrInvalid, pgerr.CannotCoerce, "cannot cast type %s to %s", c.typ, t).At(c.at)
+}
+
+// toInt rounds a number: decimals half away from zero, float8 half to even.
+func (c *constant) toInt(t typ) (*constant, error) {
+	d := c.num
+	if c.typ == float8Type {
+		f := math.RoundToEven(c.f)
+		if f != f || math.Abs(f) > 1<<63 {
+			return nil, c.overflow("%s out of range", t)
+		}
+		d, _ = parseDecimal(strconv.FormatFloat(f, 'f', 0, 64))
+	}
+	v, ok := d.round()
+	if !ok || t == int4Type && v != int64(int32(v)) {
+		return nil, c.overflow("%s out of range", t)
+	}
+	text := strconv.FormatInt(v, 10)
+	d, _ = parseDecimal(text)
+	return &constant{typ: t, num: d, s: text, at: c.at}, nil
+}
+
+// float returns a number as float8: the nearest there is.
+func (c *constant) float() (float64, error) {
+	if c.typ == float8Type {
+		return c.f, nil
+	}
+	f := c.num.float()
+	if math.IsInf(f, 0) && c.num.special == 0 || f == 0 && !c.num.zero() {
+		return 0, c.overflow(`"%s" is out of range for type double precision`, c.s)
+	}
+	return f, nil
+}
+
+// read sets the value from the text c.s, as the input function of c's type does.
+func (c *constant) read() error {
+	s := strings.Trim(c.s, " \t\n\v\f\r")
+	switch c.typ {
+	case boolType:
+		v, ok := parseBool(s)
+		if !ok {
+			return c.invalid(c.typ)
+		}
+		c.b = v
+	case int4Type, int8Type:
+		bits := 64
+		if c.typ == int4Type {
+			bits = 32
+		}
+		v, err := strconv.ParseInt(s, 10, bits)
+		if errors.Is(err, strconv.ErrRange) {
+			return c.overflow(`value "%s" is out of range for type %s`, c.s, c.typ)
+		}
+		if err != nil {
+			return c.invalid(c.typ)
+		}
+		c.num, _ = parseDecimal(strconv.FormatInt(v, 10))
+	case numericType:
+		switch strings.ToLower(s) {
+		case "nan":
+			c.num.special = isNaN
+			return nil
+		case "inf", "+inf", "infinity", "+infinity":
+			c.num.special = isInf
+			return nil
+		case "-inf", "-infinity":
+			c.num.special = isNegInf
+			return nil
+		}
+		d, ok := parseDecimal(s)
+		if !ok {
+			return c.invalid(c.typ)
+		}
+		if !d.fits() {
+			return c.overflow("value overflows numeric format")
+		}
+		c.num = d
+	case float8Type:
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil && !errors.Is(err, strconv.ErrRange) || strings.Contains(s, "_") {
+			return c.invalid(c.typ)
+		}
+		if d, ok := parseDecimal(s); err != nil || f == 0 && ok && !d.zero() {
+			return c.overflow(`"%s" is out of range for type double precision`, c.s)
+		}
+		c.f = f
+	}
+	return nil
+}
+
+// parseBool reads a boolean as PostgreSQL does: true, false, yes, no, on, off and what they clearly begin with, 1, 0.
+func parseBool(s string) (v, ok bool) {
+	s = strings.ToLower(s)
+	switch s {
+	case "":
+		return false, false
+	case "1":
+		return true, true
+	case "0":
+		return false, true
+	case "o":
+		return false, false
+	}
+	for _, word := range [...]string{"true", "yes", "on"} {
+		if strings.HasPrefix(word, s) {
+			return true, true
+		}
+	}
+	for _, word := range [...]string{"false", "no", "off"} {
+		if strings.HasPrefix(word, s) {
+			return false, true
+		}
+	}
+	return false, false
+}
