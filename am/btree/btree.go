@@ -30,9 +30,11 @@ const MaxKeyBytes = 2704
 const maxSpan = 1 << (32 - tid.SegmentBits)
 
 // Method is the access method.
-var Method am.Method = method{}
+var Method am.Method = method{slice: sliceEntries}
 
-type method struct{}
+type method struct {
+	slice uint64 // entries that a merge aims to have in memory; tests want less
+}
 
 var (
 	_ am.KeyEncoder = method{}

@@ -17,16 +17,19 @@ import (
 // offsetBits is the part of a packed word that holds a row's offset in its segment.
 const offsetBits = tid.SegmentBits
 
-// words is memory for packed entries.
+// words is memory for packed entries: grow makes a empty, with room for n, and tmp as long as that.
 type words struct{ a, tmp []uint64 }
 
 var wordPool = sync.Pool{New: func() any { return new(words) }}
 
 func (w *words) grow(n int) {
 	if cap(w.a) < n {
-		w.a, w.tmp = make([]uint64, 0, n), make([]uint64, n)
+		w.a = make([]uint64, 0, n)
 	}
-	w.a, w.tmp = w.a[:0], w.tmp[:cap(w.tmp)]
+	if cap(w.tmp) < n {
+		w.tmp = make([]uint64, n)
+	}
+	w.a, w.tmp = w.a[:0], w.tmp[:n]
 }
 
 // Build writes the run of one segment.

@@ -24,7 +24,7 @@ import (
 const sliceEntries = 96 << 10
 
 // Merge writes one run of the entries of several.
-func (method) Merge(ix *catalog.Index, o page.Owner, runs []am.Run, span am.Span, dead func(tid.TID) bool, w page.Writer, yield func() error) (am.RunMeta, error) {
+func (me method) Merge(ix *catalog.Index, o page.Owner, runs []am.Run, span am.Span, dead func(tid.TID) bool, w page.Writer, yield func() error) (am.RunMeta, error) {
 	if span.End < span.First || span.End-span.First > maxSpan {
 		return am.RunMeta{}, fmt.Errorf("a run can't cover segments %d to %d", span.First, span.End)
 	}
@@ -36,7 +36,7 @@ func (method) Merge(ix *catalog.Index, o page.Owner, runs []am.Run, span am.Span
 	if !fixed(ix) {
 		return mergeBytes(ix, o, runs, span, dead, w, yield)
 	}
-	m := merger{span: span, dead: dead, yield: yield, shift: 16 + uint(bits.Len64(span.End-span.First-1))}
+	m := merger{slices: me.slice, span: span, dead: dead, yield: yield, shift: 16 + uint(bits.Len64(span.End-span.First-1))}
 	if span.End == span.First {
 		m.shift = 16
 	}
@@ -81,18 +81,19 @@ type input struct {
 // merger merges runs of codes by slices of the key space. TIDs of different runs are disjoint and the runs are in TID
 // order, so entries with equal codes keep the order of the runs.
 type merger struct {
-	span  am.Span
-	runs  []*input
-	dead  func(tid.TID) bool
-	yield func() error
-	out   *fixedWriter
-	shift uint // width of a TID
-	buf   *words
-	pairs [2][]sortrun.Pair
-	ends  []int
-	page  leaf.Page
-	keys  [leaf.BlockEntries]uint64
-	tids  [leaf.BlockEntries]uint32
+	slices uint64 // entries of a slice
+	span   am.Span
+	runs   []*input
+	dead   func(tid.TID) bool
+	yield  func() error
+	out    *fixedWriter
+	shift  uint // width of a TID
+	buf    *words
+	pairs  [2][]sortrun.Pair
+	ends   []int
+	page   leaf.Page
+	keys   [leaf.BlockEntries]uint64
+	tids   [leaf.BlockEntries]uint32
 }
 
 // codes merges all entries but the NULLs.
@@ -110,7 +111,7 @@ func (m *merger) codes() error {
 	if !some {
 		return nil
 	}
-	s, err := newSplitter(m.runs)
+	s, err := newSplitter(m.runs, m.slices)
 	if err != nil {
 		return err
 	}
@@ -180,8 +181,7 @@ func (m *merger) slice(lo, hi uint64) error {
 	if cap(m.buf.tmp) < len(a) {
 		m.buf.tmp = make([]uint64, cap(a))
 	}
-	m.buf.tmp = m.buf.tmp[:cap(m.buf.tmp)]
-	sorted, err := sortrun.Merge(a, m.buf.tmp, m.ends, m.yield)
+	sorted, err := sortrun.Merge(a, m.buf.tmp[:len(a)], m.ends, m.yield)
 	if err != nil {
 		return err
 	}
@@ -301,9 +301,10 @@ func (at bound) in(b *leaf.Block) int {
 
 // splitter cuts the key space into slices by the first codes of the runs' leaves, which it walks in order.
 type splitter struct {
-	heads []*leafWalk
-	begun uint64 // code that the last leaf taken begins with, and
-	same  uint64 // how many entries the leaves have that begin with it
+	entries uint64 // in a slice
+	heads   []*leafWalk
+	begun   uint64 // code that the last leaf taken begins with, and
+	same    uint64 // how many entries the leaves have that begin with it
 }
 
 // leafWalk yields a run's leaves from inner pages: their first codes and counts.
@@ -314,8 +315,8 @@ type leafWalk struct {
 	i     int
 }
 
-func newSplitter(runs []*input) (*splitter, error) {
-	s := &splitter{}
+func newSplitter(runs []*input, entries uint64) (*splitter, error) {
+	s := &splitter{entries: entries}
 	for _, r := range runs {
 		if r.meta.Levels < 2 {
 			continue // one leaf more or less makes no slice too large
@@ -381,11 +382,11 @@ func (s *splitter) next(from uint64) (last uint64, heavy bool, err error) {
 	for {
 		least, code := s.least()
 		switch {
-		case s.begun == from && s.same >= sliceEntries && (least == nil || code > from):
+		case s.begun == from && s.same >= s.entries && (least == nil || code > from):
 			return from, true, nil
 		case least == nil:
 			return math.MaxUint64, false, nil
-		case n >= sliceEntries && code > from:
+		case n >= s.entries && code > from:
 			return code - 1, false, nil
 		}
 		if code != s.begun {

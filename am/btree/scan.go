@@ -162,9 +162,6 @@ func (r *fixedRun) fill(b *tid.Builder, s *scan, x stretch) error {
 // rank is the estimated number of entries before the bound.
 func (p place) rank() float64 { return float64(p.before) + p.at*float64(p.count) }
 
-// exact reports whether rank is no guess.
-func (p place) exact() bool { return p.at == 0 || p.at == 1 }
-
 // Estimate returns the number of entries that match, from inner pages alone.
 func (r *fixedRun) Estimate(c am.Conditions) (e am.Estimate, err error) {
 	e.Exact = true
@@ -195,7 +192,7 @@ func (t *tree) estimate(x stretch, e *am.Estimate) error {
 	}
 	e.Rows += max(hi.rank()-lo.rank(), 0)
 	e.Pages += float64(hi.leaf-lo.leaf) + 1
-	e.Exact = e.Exact && lo.exact() && hi.exact()
+	e.Exact = e.Exact && lo.exact && hi.exact
 	return nil
 }
 

@@ -213,7 +213,8 @@ type place struct {
 	leaf   uint32
 	before uint64  // entries before that leaf
 	count  uint64  // entries in it
-	at     float64 // estimated share of the leaf's entries that lie before the bound
+	at     float64 // share of the leaf's entries that lie before the bound, a guess unless exact
+	exact  bool
 }
 
 // descend finds the leaf that a bound lies in or at the end of. The run must not be empty.
@@ -226,11 +227,12 @@ func (t *tree) descend(b bound) (place, error) {
 		}
 		i := in.child(b)
 		at = place{leaf: in.first + uint32(i), before: at.before + in.cum[i], count: in.count(i), at: in.share(i, b)}
+		at.exact = at.at == 0 || b.kind == atEnd
 	}
 	return at, nil
 }
 
-// share guesses which part of child i lies before the bound.
+// share guesses which part of child i lies before the bound. 0 is no guess: then the child begins behind it.
 func (in *inner) share(i int, b bound) float64 {
 	switch b.kind {
 	case atEnd:
@@ -245,9 +247,6 @@ func (in *inner) share(i int, b bound) float64 {
 		}
 		if i+1 < len(in.codes) {
 			lo, hi := in.codes[i], in.codes[i+1]
-			if b.code >= hi {
-				return 1
-			}
 			return float64(b.code-lo) / float64(hi-lo)
 		}
 	case atKey:

@@ -89,7 +89,7 @@ func (t *treeWriter) inner(buf []byte, below []child, first, level uint32) (p []
 	binary.LittleEndian.PutUint32(p[page.HeaderSize+4:], uint32(codes))
 	flags := uint8(level << 1)
 	body := p[innerHead:]
-	counts := body[8*n:]
+	var counts []byte
 	if t.bytes {
 		flags |= flagBytes
 		counts = body[2*n:]
@@ -100,6 +100,7 @@ func (t *treeWriter) inner(buf []byte, below []child, first, level uint32) (p []
 			binary.LittleEndian.PutUint16(body[2*i:], uint16(end))
 		}
 	} else {
+		counts = body[8*n:]
 		for i, b := range below[:n] {
 			binary.LittleEndian.PutUint64(body[8*i:], b.code)
 		}
