@@ -104,7 +104,7 @@ func (e *executor) fetchBoth(a, b term) (*tid.Set, error) {
 // fetch evaluates a term by indexes and returns its rows that are in within, if that is not nil.
 func (e *executor) fetch(t term, within *tid.Set) (*tid.Set, error) {
 	if t.path != nil {
-		return e.scan(t.path, t.preds, t.rows, within)
+		return e.scan(t.path, t.preds, within)
 	}
 	union := &tid.Set{}
 	for _, a := range t.preds[0].Args {
@@ -118,16 +118,18 @@ func (e *executor) fetch(t term, within *tid.Set) (*tid.Set, error) {
 }
 
 // scan returns the rows that the runs and the pending list of an index hold of a condition.
-func (e *executor) scan(p *path, preds []*Pred, rows float64, within *tid.Set) (*tid.Set, error) {
+func (e *executor) scan(p *path, preds []*Pred, within *tid.Set) (*tid.Set, error) {
 	b := tid.NewBuilder(e.first, e.end)
 	if within != nil {
 		b.Within(within)
 	}
-	b.Expect(rows)
 	var recheck []am.Span
 	for _, r := range p.index.Runs {
 		if err := e.ctx.Err(); err != nil {
 			return nil, err
+		}
+		if sp := r.Span(); within != nil && !within.AnyIn(sp.First, sp.End) {
+			continue
 		}
 		again, err := r.Bitmap(e.ctx, p.conds, b)
 		if err != nil {

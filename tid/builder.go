@@ -40,13 +40,6 @@ func (b *Builder) Within(s *Set) {
 	}
 }
 
-// Expect tells how many TIDs will be added, more or less, so that a large set is made of bitsets from the beginning.
-func (b *Builder) Expect(n float64) {
-	if b.filter == nil && n > float64(b.limit) {
-		b.Dense()
-	}
-}
-
 // Add adds one TID.
 func (b *Builder) Add(t TID) {
 	if b.dense == nil {
@@ -57,7 +50,7 @@ func (b *Builder) Add(t TID) {
 			b.few = append(b.few, uint64(t))
 			return
 		}
-		b.Dense()
+		b.turnDense()
 	}
 	b.bits(int(t.Segment() - b.base))[t.Offset()>>6] |= 1 << (t.Offset() & 63)
 }
@@ -76,7 +69,7 @@ func (b *Builder) AddRelative(base TID, rel []uint32) {
 			}
 			return
 		}
-		b.Dense()
+		b.turnDense()
 	}
 	at := int(base.Segment() - b.base)
 	dense := b.dense[at:]
@@ -97,7 +90,7 @@ func (b *Builder) addFiltered(base uint64, rel []uint32) {
 			continue
 		}
 		if len(b.few) == b.limit {
-			b.Dense()
+			b.turnDense()
 			b.AddRelative(TID(base), rel[i:])
 			return
 		}
@@ -109,7 +102,7 @@ func (b *Builder) addFiltered(base uint64, rel []uint32) {
 func (b *Builder) AddBits(seg uint64, p *Bits) {
 	if b.dense == nil {
 		if n := p.Count(); len(b.few)+n > b.limit {
-			b.Dense()
+			b.turnDense()
 		} else if n > 0 {
 			for w, x := range p {
 				for ; x != 0; x &= x - 1 {
@@ -123,8 +116,14 @@ func (b *Builder) AddBits(seg uint64, p *Bits) {
 	}
 }
 
-// Dense switches the builder to bitsets at once.
+// Dense tells that many TIDs will be added, so that the set is made of bitsets from the beginning.
 func (b *Builder) Dense() {
+	if b.filter == nil {
+		b.turnDense()
+	}
+}
+
+func (b *Builder) turnDense() {
 	if b.dense != nil {
 		return
 	}
@@ -137,7 +136,7 @@ func (b *Builder) Dense() {
 
 // Segment returns the bitset of a segment for direct filling.
 func (b *Builder) Segment(seg uint64) *Bits {
-	b.Dense()
+	b.turnDense()
 	return b.bits(int(seg - b.base))
 }
 
@@ -157,6 +156,9 @@ func (b *Builder) Set() *Set {
 		s = &Set{base: b.base, dense: b.dense}
 	} else {
 		slices.Sort(b.few)
+		if b.filter != nil {
+			return ofSorted(b.filter.kept(b.few))
+		}
 		s = ofSorted(b.few)
 	}
 	if b.within != nil {
@@ -168,6 +170,7 @@ func (b *Builder) Set() *Set {
 // filter tells most TIDs that are not in a small set from those that are: a Bloom filter of one hash and 128 bits a
 // TID, so that one in 128 of the others passes.
 type filter struct {
+	tids  []uint64 // ascending
 	words []uint64
 	shift int
 }
@@ -179,8 +182,9 @@ func newFilter(s *Set, limit int) *filter {
 		return nil
 	}
 	size := max(bits.Len(uint(n))+7, 6)
-	f := &filter{words: make([]uint64, 1<<(size-6)), shift: 64 - size}
+	f := &filter{tids: make([]uint64, 0, n), words: make([]uint64, 1<<(size-6)), shift: 64 - size}
 	s.eachSparse(func(ts []uint64) {
+		f.tids = append(f.tids, ts...)
 		for _, t := range ts {
 			h := f.hash(t)
 			f.words[h>>6] |= 1 << (h & 63)
@@ -195,4 +199,18 @@ func (f *filter) hash(t uint64) uint64 { return t * 0x9e3779b97f4a7c15 >> f.shif
 func (f *filter) has(t uint64) bool {
 	h := f.hash(t)
 	return f.words[h>>6&uint64(len(f.words)-1)]>>(h&63)&1 != 0
+}
+
+// kept drops from ascending TIDs those that are not in the set, in place.
+func (f *filter) kept(ts []uint64) []uint64 {
+	out, set := ts[:0], f.tids
+	for _, t := range ts {
+		for len(set) > 0 && set[0] < t {
+			set = set[1:]
+		}
+		if len(set) > 0 && set[0] == t {
+			out = append(out, t)
+		}
+	}
+	return out
 }

@@ -72,6 +72,24 @@ func (s *Set) Empty() bool {
 	return true
 }
 
+// AnyIn reports whether the set has TIDs of the segments [first, end). It may say so of segments that have had some.
+func (s *Set) AnyIn(first, end uint64) bool {
+	if s.dense == nil {
+		if s.sparse == nil {
+			return false
+		}
+		it := s.sparse.Iterator()
+		it.AdvanceIfNeeded(first << SegmentBits)
+		return it.HasNext() && it.PeekNext()>>SegmentBits < end
+	}
+	for seg := max(first, s.base); seg < end && seg-s.base < uint64(len(s.dense)); seg++ {
+		if s.dense[seg-s.base] != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // And returns the TIDs that are in both sets. It may reuse the storage of s, which must not be used afterwards; o
 // stays as it is.
 func (s *Set) And(o *Set) *Set {
