@@ -24,12 +24,6 @@ const (
 )
 
 var benchTable = sync.OnceValue(func() *Table {
-	goOn := func() error { return nil }
-	must := func(err error) {
-		if err != nil {
-			panic(err)
-		}
-	}
 	def := &catalog.Table{ID: 1, Name: "a"}
 	for c := range benchColumns {
 		def.Columns = append(def.Columns, catalog.Column{Attno: c + 1, Name: "c" + string(rune('1'+c)), Type: value.Int4})
@@ -58,18 +52,14 @@ var benchTable = sync.OnceValue(func() *Table {
 			ix := &t.Indexes[c]
 			o := page.Owner{Relation: ix.Def.ID, Part: seg}
 			pages := pagetest.New(o)
-			meta, err := ix.Method.Build(ix.Def, o, am.Source{Base: tid.New(seg, 0), Columns: []*value.Vector{v}}, pages, goOn)
-			must(err)
-			run, err := ix.Method.Open(ix.Def, meta, am.Span{First: seg, End: seg + 1}, pages, cache)
-			must(err)
+			meta := must(ix.Method.Build(ix.Def, o, am.Source{Base: tid.New(seg, 0), Columns: []*value.Vector{v}}, pages, goOn))
+			run := must(ix.Method.Open(ix.Def, meta, am.Span{First: seg, End: seg + 1}, pages, cache))
 			built[c] = append(built[c], run)
 		}
 		o := page.Owner{Relation: 1, Part: seg}
 		pages := pagetest.New(o)
-		meta, err := heap.WriteSegment(o, cols, n, pages, goOn)
-		must(err)
-		s, err := heap.OpenSegment(meta, typeOf, pages, cache)
-		must(err)
+		meta := must(heap.WriteSegment(o, cols, n, pages, goOn))
+		s := must(heap.OpenSegment(meta, typeOf, pages, cache))
 		t.Sources = append(t.Sources, s)
 	}
 	t.Flushed = len(t.Sources)
@@ -87,10 +77,8 @@ var benchTable = sync.OnceValue(func() *Table {
 			span := am.Span{First: runs[0].Span().First, End: runs[n-1].Span().End}
 			o := page.Owner{Relation: ix.Def.ID, Part: 1000 + span.First}
 			pages := pagetest.New(o)
-			meta, err := ix.Method.Merge(ix.Def, o, runs[:n], span, nil, pages, goOn)
-			must(err)
-			run, err := ix.Method.Open(ix.Def, meta, span, pages, cache)
-			must(err)
+			meta := must(ix.Method.Merge(ix.Def, o, runs[:n], span, nil, pages, goOn))
+			run := must(ix.Method.Open(ix.Def, meta, span, pages, cache))
 			ix.Runs, runs = append(ix.Runs, run), runs[n:]
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wideleaf/am"
+	"wideleaf/am/btree"
 	"wideleaf/tid"
 	"wideleaf/value"
 )
@@ -23,6 +24,7 @@ var (
 // methods are the access methods of a random test.
 func methods() []am.Method {
 	return []am.Method{
+		btree.Method,
 		memMethod{wrong: 1, counts: true},
 		memMethod{wrong: 1, lossy: true},
 		memMethod{wrong: 0}, // estimates nothing: every index is used
@@ -32,7 +34,13 @@ func methods() []am.Method {
 
 func genTable(t *rapid.T) (*model, *Table) {
 	m := genModel(t)
-	return m, m.table(rapid.SampledFrom(methods()).Draw(t, "method"), genIndexes(t)...)
+	table := m.table(rapid.SampledFrom(methods()).Draw(t, "method"), genIndexes(t)...)
+	if rapid.Bool().Draw(t, "real sources") {
+		for i, s := range m.segs {
+			table.Sources[i] = realSource(m, s, i < m.flushed)
+		}
+	}
+	return m, table
 }
 
 func TestWhereAndCountOfRandomConditions(t *testing.T) {
