@@ -237,6 +237,7 @@ const pagesPerCheck = 16
 // in one scan.
 func (s *Segment) eachStrip(ctx context.Context, d *directory, wanted []int, f func(*strip) error) error {
 	pages := 0
+	var st strip
 	for len(wanted) > 0 {
 		n := 1
 		for n < len(wanted) && wanted[n] == wanted[0]+n {
@@ -249,8 +250,8 @@ func (s *Segment) eachStrip(ctx context.Context, d *directory, wanted []int, f f
 					return false, err
 				}
 			}
-			st, err := d.strip(next, p)
-			if err == nil {
+			var err error
+			if st, err = d.strip(next, p); err == nil {
 				err = f(&st)
 			}
 			next++
