@@ -82,7 +82,7 @@ func (b *binder) condition(e sql.Expr, want bool, clause string) (*Pred, error) 
 		return nil, err
 	}
 	if o.con != nil && o.con.typ == unknownType {
-		if o.con, err = o.con.cast(boolType); err != nil {
+		if o.con, err = o.con.cast(boolType, e.Pos()); err != nil {
 			return nil, err
 		}
 		o.typ = boolType

@@ -121,7 +121,7 @@ func (b *binder) unify(op string, l, r operand, at int) (operand, operand, error
 
 // as returns a literal without a type as one of type t.
 func (o operand) as(t typ) (operand, error) {
-	c, err := o.con.cast(t)
+	c, err := o.con.cast(t, o.con.at)
 	return operand{typ: t, con: c}, err
 }
 
@@ -385,6 +385,9 @@ func (b *binder) in(e *sql.In, want bool) (*Pred, error) {
 
 // inColumn returns where a column is in a list of constants, or not in it.
 func inColumn(col *catalog.Column, items []operand, want bool) (*Pred, error) {
+	if len(items) == 0 { // built in Go
+		return constantPred(!want), nil
+	}
 	var words []value.Interval
 	var texts []value.StringInterval
 	for _, o := range items {

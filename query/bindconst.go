@@ -34,7 +34,7 @@ func (b *binder) constant(e sql.Expr) (*constant, error) {
 	case *sql.Cast:
 		t, err := parseType(e.Type)
 		if err != nil {
-			return nil, atPosition(err, e.At)
+			return nil, atPosition(err, e.TypeAt)
 		}
 		o, err := b.operand(e.Arg)
 		if err != nil {
@@ -44,7 +44,7 @@ func (b *binder) constant(e sql.Expr) (*constant, error) {
 			return nil, pgerr.New(pgerr.ErrInvalid, pgerr.FeatureNotSupported,
 				"casts of columns and conditions are not supported").At(e.At)
 		}
-		return o.con.cast(t)
+		return o.con.cast(t, e.At)
 	case *sql.Unary:
 		o, err := b.operand(e.Arg)
 		if err != nil {
@@ -127,8 +127,8 @@ func (c *constant) overflow(format string, args ...any) error {
 	return pgerr.New(pgerr.ErrInvalid, pgerr.NumericValueOutOfRange, format, args...).At(c.at)
 }
 
-// cast converts a constant as PostgreSQL's explicit casts do.
-func (c *constant) cast(t typ) (*constant, error) {
+// cast converts a constant as PostgreSQL's explicit casts do. at is where the cast stands.
+func (c *constant) cast(t typ, at int) (*constant, error) {
 	out := &constant{typ: t, null: c.null, at: c.at, s: c.s}
 	switch {
 	case c.null:
@@ -157,7 +157,7 @@ func (c *constant) cast(t typ) (*constant, error) {
 			out.s = value.FormatFloat8(c.f)
 			return out, nil
 		}
-		return nil, pgerr.New(pgerr.ErrInvalid, pgerr.FeatureNotSupported, "cast of type %s to text is not supported", c.typ).At(c.at)
+		return nil, pgerr.New(pgerr.ErrInvalid, pgerr.FeatureNotSupported, "cast of type %s to text is not supported", c.typ).At(at)
 	case int4Type, int8Type:
 		if c.typ == boolType {
 			if t == int4Type {
@@ -185,7 +185,7 @@ func (c *constant) cast(t typ) (*constant, error) {
 			return out, err
 		}
 	}
-	return nil, pgerr.New(pgerr.ErrInvalid, pgerr.CannotCoerce, "cannot cast type %s to %s", c.typ, t).At(c.at)
+	return nil, pgerr.New(pgerr.ErrInvalid, pgerr.CannotCoerce, "cannot cast type %s to %s", c.typ, t).At(at)
 }
 
 // toInt rounds a number: decimals half away from zero, float8 half to even.

@@ -50,7 +50,7 @@ func findColumn(c *sql.Column, t *catalog.Table) (int, error) {
 }
 
 // nearest returns the column whose name is most like name, or "" if none is like it: PostgreSQL suggests what is at
-// most 3 edits, and at most half of its own length, away.
+// most 3 edits, and at most half of the name's length, away.
 func nearest(name string, t *catalog.Table) string {
 	best, least := "", 4
 	for _, c := range t.Columns {
@@ -58,7 +58,7 @@ func nearest(name string, t *catalog.Table) string {
 			return c.Name
 		}
 		d := distance(name, c.Name, least)
-		if d < least && 2*d <= utf8.RuneCountInString(c.Name) {
+		if d < least && 2*d <= utf8.RuneCountInString(name) {
 			best, least = c.Name, d
 		}
 	}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -118,6 +119,9 @@ func (p *Pred) writeRanges(b *strings.Builder) {
 	for _, iv := range p.Ranges.Words {
 		b.WriteString(word)
 		word = ", "
+		if p.Type == value.Float8 {
+			iv.Lo = max(iv.Lo, value.Float8Code(math.Inf(-1))) // no value has a smaller code
+		}
 		b.WriteString("[" + value.OfCode(p.Type, iv.Lo).String() + ", " + value.OfCode(p.Type, iv.Hi).String() + "]")
 	}
 	for _, iv := range p.Ranges.Strings {

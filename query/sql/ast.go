@@ -47,7 +47,9 @@ type Param struct{ N, At int }
 type Cast struct {
 	Arg  Expr
 	Type string // in lower case unless quoted
-	At   int    // of the type's name
+	At   int    // of :: or CAST
+
+	TypeAt int // of the type's name
 }
 
 // Binary is an operator between two expressions. Op is PostgreSQL's name of the operator, with <> for != and ~~, !~~,

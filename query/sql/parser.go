@@ -227,12 +227,12 @@ func (p *parser) finish(left Expr, in infix, at int) (Expr, error) {
 		}
 		in.op = op
 	case "::":
-		at := p.lex.Peek().Pos.Column
+		typeAt := p.lex.Peek().Pos.Column
 		typ, err := p.typeName()
 		if err != nil {
 			return nil, err
 		}
-		return &Cast{Arg: left, Type: typ, At: at}, nil
+		return &Cast{Arg: left, Type: typ, At: at, TypeAt: typeAt}, nil
 	}
 	right, err := p.expr(in.prec + 1)
 	if err != nil {
@@ -351,7 +351,7 @@ func (p *parser) named() (Expr, error) {
 			return &Literal{Kind: Bool, Text: word, At: at}, nil
 		case word == "cast":
 			p.lex.Next()
-			return p.cast()
+			return p.cast(at)
 		case reserved[word]:
 			return nil, syntaxError(t)
 		}
@@ -382,7 +382,7 @@ func (p *parser) named() (Expr, error) {
 		p.lex.Next()
 		s, err := stringValue(next)
 		p.height = 2
-		return &Cast{Arg: &Literal{Kind: String, Text: s, At: next.Pos.Column}, Type: typ, At: at}, err
+		return &Cast{Arg: &Literal{Kind: String, Text: s, At: next.Pos.Column}, Type: typ, At: at, TypeAt: at}, err
 	}
 	return column(t), nil
 }
@@ -396,7 +396,7 @@ func column(t *lexer.Token) *Column {
 }
 
 // cast parses what follows CAST.
-func (p *parser) cast() (Expr, error) {
+func (p *parser) cast(at int) (Expr, error) {
 	if err := p.expect("("); err != nil {
 		return nil, err
 	}
@@ -408,13 +408,13 @@ func (p *parser) cast() (Expr, error) {
 	if err := p.expect("AS"); err != nil {
 		return nil, err
 	}
-	at := p.lex.Peek().Pos.Column
+	typeAt := p.lex.Peek().Pos.Column
 	typ, err := p.typeName()
 	if err != nil {
 		return nil, err
 	}
 	p.height = height + 1
-	return &Cast{Arg: arg, Type: typ, At: at}, p.expect(")")
+	return &Cast{Arg: arg, Type: typ, At: at, TypeAt: typeAt}, p.expect(")")
 }
 
 // call parses what follows a function's name and the parenthesis after it.
