@@ -69,6 +69,9 @@ func Aggregates(ctx context.Context, t *Table, p *Pred, aggs []Aggregate) ([]val
 		if err != nil {
 			return nil, err
 		}
+		if a.Attno == 0 && a.Func != CountRows {
+			return nil, noColumn(t, 0)
+		}
 		if _, err := a.Func.Result(typ); err != nil {
 			return nil, err
 		}
