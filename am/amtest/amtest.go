@@ -67,6 +67,7 @@ func drawDomains(t *rapid.T, ix *catalog.Index) []domain {
 			typ:   c.Type,
 			nulls: rapid.SampledFrom([]float64{0, 0, 0.1, 0.9, 1}).Draw(t, "nulls"),
 			shape: rapid.IntRange(0, shapes-1).Draw(t, "shape"),
+			long:  2400 / len(ix.Columns),
 		})
 	}
 	return ds

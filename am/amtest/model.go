@@ -68,6 +68,7 @@ type domain struct {
 	typ   value.Type
 	nulls float64 // share of NULLs
 	shape int
+	long  int // about the length of long strings
 }
 
 const shapes = 5
@@ -121,7 +122,7 @@ func (d domain) value(r *rand.Rand) value.Value {
 	case 2:
 		return value.OfText(strs[r.IntN(len(strs))])
 	case 3: // long, with much in common
-		return value.OfText(strings.Repeat("x", r.IntN(4)*400) + strs[r.IntN(len(strs))] + strings.Repeat("y", r.IntN(2)*600))
+		return value.OfText(strings.Repeat("x", r.IntN(4)*d.long/6) + strs[r.IntN(len(strs))] + strings.Repeat("y", r.IntN(2)*d.long/4))
 	}
 	return value.OfText("key" + value.OfInt8(n).String())
 }

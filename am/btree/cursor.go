@@ -300,11 +300,16 @@ func (w *walker) walkGroups(v *codeView, x stretch, down bool, yield func(am.Ent
 		from = x.hi
 	}
 	ok, err := w.seek(from, down)
-	for ok && err == nil {
+	for last, some := uint64(0), false; ok && err == nil; some = true {
 		if down && v.before(w.i, x.lo) || !down && !v.before(w.i, x.hi) {
 			break
 		}
 		code := v.keys[w.i]
+		if some && (down && code >= last || !down && code <= last) {
+			// Codes that aren't in order could lead round in circles.
+			return false, w.t.corrupt(w.leaf, "codes of block %d are out of order", w.block)
+		}
+		last = code
 		group := stretch{bound{code: code}, after(code)}
 		// far is where the group's other end lies if it lies in this block.
 		near, far := w.i, w.i

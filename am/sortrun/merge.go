@@ -1,54 +1,12 @@
 package sortrun
 
-// Merge2 merges two ascending inputs into dst, which is as long as both together. Equal words of a come first.
-func Merge2(dst, a, b []uint64) {
-	for len(a) > 0 && len(b) > 0 {
-		// So many steps can't exhaust either input, and need no looking.
-		n := min(len(a), len(b))
-		i, j := 0, 0
-		out := dst[:n]
-		for k := range out {
-			x, y := a[i], b[j]
-			c := 0
-			if y < x {
-				c = 1
-			}
-			if y < x {
-				x = y
-			}
-			out[k] = x
-			j += c
-			i += 1 - c
-		}
-		dst, a, b = dst[n:], a[i:], b[j:]
-	}
-	copy(dst[copy(dst, a):], b)
-}
+import "cmp"
 
 // Merge merges the consecutive ascending parts of a that end at ends (the last is len(a)), pairwise in passes, and
-// returns the result in either a or tmp, which must be as long. It overwrites ends. yield is called between merges.
+// returns the result in either a or tmp, which must be as long. Equal words of an earlier part come first. It
+// overwrites ends. yield is called between merges.
 func Merge(a, tmp []uint64, ends []int, yield func() error) ([]uint64, error) {
-	tmp = tmp[:len(a)]
-	for len(ends) > 1 {
-		from, n := 0, 0
-		for i := 0; i < len(ends); i += 2 {
-			if i+1 == len(ends) {
-				copy(tmp[from:], a[from:ends[i]])
-				ends[n] = ends[i]
-			} else {
-				Merge2(tmp[from:ends[i+1]], a[from:ends[i]], a[ends[i]:ends[i+1]])
-				ends[n] = ends[i+1]
-			}
-			from = ends[n]
-			n++
-			if err := yield(); err != nil {
-				return nil, err
-			}
-		}
-		ends = ends[:n]
-		a, tmp = tmp, a
-	}
-	return a, nil
+	return merge(a, tmp, ends, yield, merge2)
 }
 
 // Pair is an entry whose key and TID don't fit one word.
@@ -57,20 +15,24 @@ type Pair struct {
 	TID uint32
 }
 
-// MergePairs is Merge for pairs, in the order of their keys; equal keys keep the order of the parts.
+// MergePairs is Merge for pairs, in the order of their keys.
 func MergePairs(a, tmp []Pair, ends []int, yield func() error) ([]Pair, error) {
+	return merge(a, tmp, ends, yield, mergePairs2)
+}
+
+func merge[T any](a, tmp []T, ends []int, yield func() error, two func(dst, a []T, middle int)) ([]T, error) {
 	tmp = tmp[:len(a)]
 	for len(ends) > 1 {
 		from, n := 0, 0
 		for i := 0; i < len(ends); i += 2 {
+			to := ends[i]
 			if i+1 == len(ends) {
-				copy(tmp[from:], a[from:ends[i]])
-				ends[n] = ends[i]
+				copy(tmp[from:to], a[from:to])
 			} else {
-				mergePairs2(tmp[from:ends[i+1]], a[from:ends[i]], a[ends[i]:ends[i+1]])
-				ends[n] = ends[i+1]
+				to = ends[i+1]
+				two(tmp[from:to], a[from:to], ends[i]-from)
 			}
-			from = ends[n]
+			from, ends[n] = to, to
 			n++
 			if err := yield(); err != nil {
 				return nil, err
@@ -82,7 +44,78 @@ func MergePairs(a, tmp []Pair, ends []int, yield func() error) ([]Pair, error) {
 	return a, nil
 }
 
-func mergePairs2(dst, a, b []Pair) {
+// cut returns how many of a's first middle elements are among the first n of the merge of a[:middle] and a[middle:].
+func cut[T any](a []T, middle, n int, compare func(x, y *T) int) int {
+	lo, hi := max(0, n-(len(a)-middle)), min(n, middle)
+	for lo < hi {
+		i := int(uint(lo+hi) >> 1)
+		// a[i] is among the first n unless n-i of the others come before it.
+		if compare(&a[i], &a[middle+n-i-1]) <= 0 {
+			lo = i + 1
+		} else {
+			hi = i
+		}
+	}
+	return lo
+}
+
+// merge2 merges a[:middle] and a[middle:] into dst. A step waits for the comparison of the one before it, some ten
+// cycles; so the output is cut into thirds, which are merged independently in one loop.
+func merge2(dst, a []uint64, middle int) {
+	order := func(x, y *uint64) int { return cmp.Compare(*x, *y) }
+	third := len(a) / 3
+	i1 := cut(a, middle, third, order)
+	i2 := cut(a, middle, 2*third, order)
+	j1, j2 := middle+third-i1, middle+2*third-i2
+	i, j := 0, middle
+	p, q := i1, j1
+	r, s := i2, j2
+	d0, d1, d2 := dst[:third], dst[third:2*third], dst[2*third:]
+	k := 0
+	for {
+		// So many steps exhaust no input, and need no looking.
+		n := min(i1-i, j1-j, i2-p, j2-q, middle-r, len(a)-s)
+		if n <= 0 {
+			break
+		}
+		e0, e1, e2 := d0[k:k+n], d1[k:k+n], d2[k:k+n]
+		for t := range e0 {
+			x, y := a[i], a[j]
+			c := 0
+			if y < x {
+				c = 1
+			}
+			e0[t] = min(x, y)
+			j += c
+			i += 1 - c
+
+			x, y = a[p], a[q]
+			c = 0
+			if y < x {
+				c = 1
+			}
+			e1[t] = min(x, y)
+			q += c
+			p += 1 - c
+
+			x, y = a[r], a[s]
+			c = 0
+			if y < x {
+				c = 1
+			}
+			e2[t] = min(x, y)
+			s += c
+			r += 1 - c
+		}
+		k += n
+	}
+	finish(d0[k:], a[i:i1], a[j:j1])
+	finish(d1[k:], a[p:i2], a[q:j2])
+	finish(d2[k:], a[r:middle], a[s:])
+}
+
+// finish is a plain merge.
+func finish(dst, a, b []uint64) {
 	for len(a) > 0 && len(b) > 0 {
 		n := min(len(a), len(b))
 		i, j := 0, 0
@@ -90,20 +123,72 @@ func mergePairs2(dst, a, b []Pair) {
 		for k := range out {
 			x, y := a[i], b[j]
 			c := 0
-			if y.Key < x.Key {
+			if y < x {
 				c = 1
 			}
-			if y.Key < x.Key {
-				x.Key = y.Key
-			}
-			if c != 0 {
-				x.TID = y.TID
-			}
-			out[k] = x
+			out[k] = min(x, y)
 			j += c
 			i += 1 - c
 		}
 		dst, a, b = dst[n:], a[i:], b[j:]
+	}
+	copy(dst[copy(dst, a):], b)
+}
+
+func mergePairs2(dst, a []Pair, middle int) {
+	order := func(x, y *Pair) int { return cmp.Compare(x.Key, y.Key) }
+	half := len(a) / 2
+	i1 := cut(a, middle, half, order)
+	j1 := middle + half - i1
+	i, j := 0, middle
+	p, q := i1, j1
+	d0, d1 := dst[:half], dst[half:]
+	k := 0
+	for {
+		n := min(i1-i, j1-j, middle-p, len(a)-q)
+		if n <= 0 {
+			break
+		}
+		e0, e1 := d0[k:k+n], d1[k:k+n]
+		for t := range e0 {
+			c := 0
+			at := i
+			if a[j].Key < a[i].Key {
+				c = 1
+			}
+			if c != 0 {
+				at = j
+			}
+			e0[t] = a[at]
+			j += c
+			i += 1 - c
+
+			c = 0
+			at = p
+			if a[q].Key < a[p].Key {
+				c = 1
+			}
+			if c != 0 {
+				at = q
+			}
+			e1[t] = a[at]
+			q += c
+			p += 1 - c
+		}
+		k += n
+	}
+	finishPairs(d0[k:], a[i:i1], a[j:j1])
+	finishPairs(d1[k:], a[p:middle], a[q:])
+}
+
+func finishPairs(dst, a, b []Pair) {
+	for len(a) > 0 && len(b) > 0 {
+		if b[0].Key < a[0].Key {
+			dst[0], b = b[0], b[1:]
+		} else {
+			dst[0], a = a[0], a[1:]
+		}
+		dst = dst[1:]
 	}
 	copy(dst[copy(dst, a):], b)
 }

@@ -52,26 +52,33 @@ func Radix(a, tmp []uint64, low, high uint, yield func() error) ([]uint64, error
 		return a, nil
 	}
 	tmp = tmp[:len(a)]
-	m := uint64(1)<<width - 1
 	c := counterPool.Get().(*counters)
 	defer counterPool.Put(c)
 	for p := range passes {
-		clear(c[p][:m+1])
+		clear(c[p][:1<<width])
 	}
+	m, top := uint64(1)<<width-1, uint64(1)<<(high-low-(passes-1)*width)-1 // masks of the digits, and of the topmost
 	if passes == 3 {
 		c0, c1, c2 := &c[0], &c[1], &c[2]
 		for _, x := range a {
 			x >>= low & 63
 			c0[x&m&(1<<digit-1)]++
 			c1[x>>(width&63)&m&(1<<digit-1)]++
-			c2[x>>(2*width&63)&m&(1<<digit-1)]++
+			c2[x>>(2*width&63)&top&(1<<digit-1)]++
 		}
 	} else {
 		for p := range passes {
-			count(a, &c[p], low+p*width, m)
+			if p == passes-1 {
+				count(a, &c[p], low+p*width, top)
+			} else {
+				count(a, &c[p], low+p*width, m)
+			}
 		}
 	}
 	for p := range passes {
+		if p == passes-1 {
+			m = top
+		}
 		cp := &c[p]
 		shift := low + p*width
 		if int(cp[a[0]>>shift&m&(1<<digit-1)]) == len(a) {
