@@ -219,11 +219,15 @@ func (db *DB) openPebble(create bool) (err error) {
 		if p := recover(); p != nil {
 			err = asError(p)
 		}
-		if err != nil && pebble.IsCorruptionError(err) {
-			err = &CorruptError{"Pebble store", err.Error()}
-		} else if errors.Is(err, pebble.ErrDBDoesNotExist) {
-			err = corrupt("MANIFEST", "%s", err)
-		} else if err != nil {
+		switch {
+		case err == nil:
+		case errors.Is(err, pebble.ErrDBDoesNotExist) && create:
+			err = fmt.Errorf("%w in %q", ErrNotFound, db.dir)
+		case errors.Is(err, pebble.ErrDBDoesNotExist), !create && errors.Is(err, fs.ErrNotExist):
+			err = corrupt("MANIFEST or a file it names", "%s", err)
+		case pebble.IsCorruptionError(err), strings.Contains(err.Error(), "object size mismatch"):
+			err = corrupt("Pebble store", "%s", err)
+		default:
 			err = fmt.Errorf("cannot open the Pebble store: %w", err)
 		}
 	}()

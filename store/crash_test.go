@@ -1,0 +1,314 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"wideleaf/page"
+	"wideleaf/tid"
+)
+
+// TestCrashes takes the power away at random moments, also while a store recovers from the time before.
+func TestCrashes(t *testing.T) {
+	for seed := range uint64(40) {
+		fs := vfs.NewCrashableMem()
+		r := rand.New(rand.NewPCG(seed, 2))
+		h := newHistory(t, fs)
+		for range 4 {
+			db, err := Open("db", Options{FS: fs, MemTableBytes: 256 << 10})
+			if err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			h.check(db)
+			h.recover(db)
+			c := db.NewCommit()
+			for range r.IntN(60) {
+				if err := h.step(db, c, r); err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+			}
+			clone := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: r.IntN(101), RNG: rand.New(rand.NewPCG(seed, 3))})
+			c.Close()
+			if err := db.Close(nil); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			fs = clone
+		}
+	}
+}
+
+// recover goes on with a history from what a crash has left.
+func (h *history) recover(db *DB) {
+	n := h.dropped
+	for _, b := range rowBlocks(h.t, db, 1) {
+		_, _ = fmt.Sscanf(b, "%d=", &n)
+		n++
+	}
+	h.rows, h.synced = h.rows[:n], n
+}
+
+// TestCrashWhileWriting clones the file system while a publication, an ingestion or a commit is under way.
+func TestCrashWhileWriting(t *testing.T) {
+	fs := vfs.NewCrashableMem()
+	db := open(t, fs, "db")
+	h := newHistory(t, fs)
+	c := db.NewCommit()
+	defer c.Close()
+	type cut struct {
+		fs           *vfs.MemFS
+		acked, tried int
+		synced, rows int
+	}
+	cuts := make(chan cut)
+	stop := make(chan struct{})
+	go func() {
+		defer close(cuts)
+		for i := range uint64(40) {
+			clone := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: int(i * 2), RNG: rand.New(rand.NewPCG(i, 4))})
+			select {
+			case cuts <- cut{fs: clone}:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	// The history's counts are read between steps: what a clone must hold was acknowledged before the step in which the
+	// clone was made began, and what it may hold was begun before that step ended.
+	r := rand.New(rand.NewPCG(5, 5))
+	var clones []cut
+	prev := cut{}
+	for open := true; open; {
+		if err := h.step(db, c, r); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case cl, ok := <-cuts:
+			open = ok
+			if ok {
+				cl.acked, cl.synced, cl.tried, cl.rows = prev.acked, prev.synced, h.tried, len(h.rows)
+				clones = append(clones, cl)
+			}
+			// The next clone may already be under way since this point.
+			prev = cut{acked: len(h.acked), synced: h.synced}
+		default:
+		}
+	}
+	close(stop)
+	for _, cl := range clones {
+		was := *h
+		was.acked, was.synced, was.tried, was.rows = h.acked[:cl.acked], cl.synced, cl.tried, h.rows[:cl.rows]
+		was.fs = cl.fs
+		db, err := Open("db", Options{FS: cl.fs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		was.check(db)
+		if err := db.Close(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// small makes a closed database with everything in it, and a function that says what is wrong with a copy.
+func small(t *testing.T, clean bool) (fs *vfs.MemFS, check func(*DB) error) {
+	mem := vfs.NewCrashableMem()
+	db, err := Open("db", Options{FS: mem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := db.NewCommit()
+	var want, all []string
+	ordinals := []uint64{}
+	for i := range 30 {
+		block := strings.Repeat(fmt.Sprint(i, "."), 300)
+		commitRows(t, c, 1, tid.TID(i), block, true)
+		if i >= 20 {
+			want = append(want, fmt.Sprintf("%d=%s", i, block))
+		}
+		if i%10 == 9 {
+			o := ingest(t, db, 5)
+			ordinals = append(ordinals, o)
+			p := Publication{Put: put(fmt.Sprintf("s%02d", i), fmt.Sprint(o))}
+			all = append(all, fmt.Sprintf("s%02d=%d", i, o))
+			if i == 19 {
+				p.DropRows = []RowRange{{1, 0, 20}}
+			}
+			publish(t, db, p)
+		}
+	}
+	c.Close()
+	if clean {
+		if err := db.Close([]byte("29")); err != nil {
+			t.Fatal(err)
+		}
+		fs = mem
+	} else {
+		fs = mem.CrashClone(vfs.CrashCloneCfg{})
+		if err := db.Close(nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fs, func(db *DB) error {
+		var rows, recs []string
+		err := db.RowBlocks(1, func(first tid.TID, block []byte) error {
+			rows = append(rows, fmt.Sprintf("%d=%s", first, block))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		err = db.Records('s', func(r Record) error {
+			recs = append(recs, fmt.Sprintf("%s=%s", r.Key, r.Value))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if data, ok := db.LastClose(); ok != clean || clean && string(data) != "29" {
+			t.Errorf("last close: %q, %v", data, ok)
+		}
+		if strings.Join(rows, " ") != strings.Join(want, " ") {
+			return fmt.Errorf("lost: %d of %d row blocks are there", len(rows), len(want))
+		}
+		if strings.Join(recs, " ") != strings.Join(all, " ") {
+			return fmt.Errorf("lost: records are %q, want %q", recs, all)
+		}
+		live := map[uint64]bool{}
+		for _, o := range ordinals {
+			live[o] = true
+		}
+		if err := db.ExciseOrphans(ctx, live); err != nil {
+			return err
+		}
+		for _, o := range ordinals {
+			r := db.Reader(o, 0, 5, owner(o))
+			for b := range uint32(5) {
+				ref, err := r.Page(b)
+				if err != nil {
+					return err
+				}
+				if string(ref.Data) != string(testPage(owner(o), b)) {
+					return fmt.Errorf("lost: page %d of SST %d is wrong", b, o)
+				}
+				ref.Release()
+			}
+		}
+		return nil
+	}
+}
+
+func readFile(t *testing.T, fs vfs.FS, name string) []byte {
+	t.Helper()
+	f, err := fs.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func writeFile(t *testing.T, fs vfs.FS, name string, b []byte) {
+	t.Helper()
+	f, err := fs.Create(name, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Write(append([]byte(nil), b...)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files lists the database's files with something in them.
+func files(t *testing.T, fs vfs.FS) (names []string) {
+	list, err := fs.List("db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range list {
+		if info, err := fs.Stat("db/" + n); err == nil && !info.IsDir() && info.Size() > 0 {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+func clone(fs *vfs.MemFS) *vfs.MemFS {
+	return fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rand.New(rand.NewPCG(1, 1))})
+}
+
+// TestDamage flips bits of, cuts and removes every file of a database that was closed cleanly: whatever is wrong is
+// told, and what is not told is right.
+func TestDamage(t *testing.T) {
+	fs, check := small(t, true)
+	verdict := func(fs *vfs.MemFS) (where string, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				t.Fatalf("panic: %v", p)
+			}
+		}()
+		db, err := Open("db", Options{FS: fs})
+		if err != nil {
+			return "open", err
+		}
+		defer db.Close(nil)
+		return "read", check(db)
+	}
+	if where, err := verdict(clone(fs)); err != nil {
+		t.Fatalf("undamaged: %s: %v", where, err)
+	}
+	told := map[string]int{}
+	for _, name := range files(t, fs) {
+		whole := readFile(t, fs, "db/"+name)
+		kind := strings.TrimLeft(path.Base(name), "0123456789")
+		try := func(what string, damaged []byte) {
+			t.Helper()
+			c := clone(fs)
+			writeFile(t, c, "db/"+name, damaged)
+			where, err := verdict(c)
+			switch {
+			case err == nil:
+				told[kind+": harmless"]++
+			case strings.HasPrefix(err.Error(), "lost"):
+				t.Errorf("%s %s: %v", name, what, err)
+			case !errors.Is(err, ErrCorrupt) && !errors.Is(err, page.ErrCorrupt) && !strings.HasPrefix(name, "OPTIONS"):
+				t.Errorf("%s %s: %v", name, what, err)
+			default:
+				told[kind+": told at "+where]++
+			}
+		}
+		step := max(1, len(whole)/60)
+		if kind == ".sst" {
+			step *= 4 // Pebble looks for the bit that is wrong, which takes it 0.2 s
+		}
+		for i := 0; i < len(whole); i += step {
+			b := append([]byte(nil), whole...)
+			b[i] ^= 1 << (i % 8)
+			try(fmt.Sprintf("with bit flipped in byte %d of %d", i, len(b)), b)
+		}
+		for _, n := range []int{0, 1, len(whole) / 2, len(whole) - 1} {
+			try(fmt.Sprintf("cut to %d of %d", n, len(whole)), whole[:n])
+		}
+		c := clone(fs)
+		if err := c.Remove("db/" + name); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := verdict(c); err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, page.ErrCorrupt) {
+			t.Errorf("%s removed: %v", name, err)
+		}
+	}
+	t.Log(told)
+}
