@@ -2,7 +2,6 @@ package tid
 
 import (
 	"math/bits"
-	"slices"
 )
 
 // Builder collects the TIDs of a set in any order, repeats allowed.
@@ -151,15 +150,9 @@ func (b *Builder) bits(at int) *Bits {
 
 // Set ends the building and returns the set. The builder must not be used again.
 func (b *Builder) Set() *Set {
-	var s *Set
-	if b.dense != nil {
-		s = &Set{base: b.base, dense: b.dense}
-	} else {
-		slices.Sort(b.few)
-		if b.filter != nil {
-			return ofSorted(b.filter.kept(b.few))
-		}
-		s = ofSorted(b.few)
+	s := &Set{base: b.base, dense: b.dense}
+	if b.dense == nil {
+		s = ofList(b.few)
 	}
 	if b.within != nil {
 		return s.And(b.within)
@@ -170,21 +163,19 @@ func (b *Builder) Set() *Set {
 // filter tells most TIDs that are not in a small set from those that are: a Bloom filter of one hash and 128 bits a
 // TID, so that one in 128 of the others passes.
 type filter struct {
-	tids  []uint64 // ascending
 	words []uint64
 	shift int
 }
 
-// newFilter returns a filter for a sparse set, or nil if the set has more than limit TIDs.
+// newFilter returns a filter for a small set, or nil if the set has more than limit TIDs.
 func newFilter(s *Set, limit int) *filter {
 	n := int(s.Count())
 	if n > limit {
 		return nil
 	}
 	size := max(bits.Len(uint(n))+7, 6)
-	f := &filter{tids: make([]uint64, 0, n), words: make([]uint64, 1<<(size-6)), shift: 64 - size}
+	f := &filter{words: make([]uint64, 1<<(size-6)), shift: 64 - size}
 	s.eachSparse(func(ts []uint64) {
-		f.tids = append(f.tids, ts...)
 		for _, t := range ts {
 			h := f.hash(t)
 			f.words[h>>6] |= 1 << (h & 63)
@@ -199,18 +190,4 @@ func (f *filter) hash(t uint64) uint64 { return t * 0x9e3779b97f4a7c15 >> f.shif
 func (f *filter) has(t uint64) bool {
 	h := f.hash(t)
 	return f.words[h>>6&uint64(len(f.words)-1)]>>(h&63)&1 != 0
-}
-
-// kept drops from ascending TIDs those that are not in the set, in place.
-func (f *filter) kept(ts []uint64) []uint64 {
-	out, set := ts[:0], f.tids
-	for _, t := range ts {
-		for len(set) > 0 && set[0] < t {
-			set = set[1:]
-		}
-		if len(set) > 0 && set[0] == t {
-			out = append(out, t)
-		}
-	}
-	return out
 }

@@ -3,25 +3,44 @@ package tid
 import (
 	"iter"
 	"math/bits"
+	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2/roaring64"
 )
 
-// Set is an exact set of TIDs. Small sets are roaring bitmaps; large ones are bitsets by segment, which index
-// scans fill at a store per TID and which combine at the speed of memory. The zero Set is empty.
+// Set is an exact set of TIDs. A small set is the sorted list that it was built of, and a roaring bitmap once it has
+// been combined with others; a large one is bitsets by segment, which index scans fill at a store per TID and which
+// combine at the speed of memory. The zero Set is empty.
 type Set struct {
-	sparse *roaring64.Bitmap // used when dense is nil; nil: empty
+	list   []uint64          // ascending, each once; used when dense and sparse are nil
+	sparse *roaring64.Bitmap // used when dense is nil
 	base   uint64            // segment of dense[0]
 	dense  []*Bits           // nil entries are empty segments; others may be empty too
 }
 
 // Of returns the set of the given TIDs.
 func Of(ts ...TID) *Set {
-	m := roaring64.New()
-	for _, t := range ts {
-		m.Add(uint64(t))
+	list := make([]uint64, len(ts))
+	for i, t := range ts {
+		list[i] = uint64(t)
 	}
-	return &Set{sparse: m}
+	return ofList(list)
+}
+
+// ofList returns the set of TIDs in any order, repeats allowed. It keeps the slice.
+func ofList(list []uint64) *Set {
+	slices.Sort(list)
+	return &Set{list: slices.Compact(list)}
+}
+
+// roaring returns a small set as a bitmap, which is a new one if the set is a list.
+func (s *Set) roaring() *roaring64.Bitmap {
+	if s.sparse != nil {
+		return s.sparse
+	}
+	m := roaring64.New()
+	m.AddMany(s.list)
+	return m
 }
 
 // Release gives the set's bitsets back for use by other sets. The set must not be used afterwards. It may be left
@@ -35,19 +54,23 @@ func (s *Set) Release() {
 
 // Contains reports whether t is in the set.
 func (s *Set) Contains(t TID) bool {
-	if s.dense == nil {
-		return s.sparse != nil && s.sparse.Contains(uint64(t))
+	switch {
+	case s.dense != nil:
+		p := s.bits(t.Segment())
+		return p != nil && p.Has(t.Offset())
+	case s.sparse != nil:
+		return s.sparse.Contains(uint64(t))
 	}
-	p := s.bits(t.Segment())
-	return p != nil && p.Has(t.Offset())
+	_, found := slices.BinarySearch(s.list, uint64(t))
+	return found
 }
 
 // Count returns the number of TIDs in the set.
 func (s *Set) Count() int64 {
-	if s.dense == nil {
-		if s.sparse == nil {
-			return 0
-		}
+	switch {
+	case s.dense == nil && s.sparse == nil:
+		return int64(len(s.list))
+	case s.dense == nil:
 		return int64(s.sparse.GetCardinality())
 	}
 	n := 0
@@ -62,7 +85,7 @@ func (s *Set) Count() int64 {
 // Empty reports whether the set holds nothing.
 func (s *Set) Empty() bool {
 	if s.dense == nil {
-		return s.sparse == nil || s.sparse.IsEmpty()
+		return len(s.list) == 0 && (s.sparse == nil || s.sparse.IsEmpty())
 	}
 	for _, p := range s.dense {
 		if p != nil && !p.Empty() {
@@ -76,7 +99,8 @@ func (s *Set) Empty() bool {
 func (s *Set) AnyIn(first, end uint64) bool {
 	if s.dense == nil {
 		if s.sparse == nil {
-			return false
+			i, _ := slices.BinarySearch(s.list, first<<SegmentBits)
+			return i < len(s.list) && s.list[i]>>SegmentBits < end
 		}
 		it := s.sparse.Iterator()
 		it.AdvanceIfNeeded(first << SegmentBits)
@@ -95,10 +119,10 @@ func (s *Set) AnyIn(first, end uint64) bool {
 func (s *Set) And(o *Set) *Set {
 	switch {
 	case s.dense == nil && o.dense == nil:
-		if s.sparse == nil || o.sparse == nil {
-			return &Set{}
+		if s.sparse == nil && o.sparse == nil {
+			return &Set{list: intersect(s.list, o.list)}
 		}
-		return &Set{sparse: roaring64.And(s.sparse, o.sparse)}
+		return &Set{sparse: roaring64.And(s.roaring(), o.roaring())}
 	case s.dense == nil:
 		return s.keepIf(o, 1)
 	case o.dense == nil:
@@ -122,13 +146,8 @@ func (s *Set) And(o *Set) *Set {
 // o stays as it is.
 func (s *Set) AndNot(o *Set) *Set {
 	switch {
-	case s.sparse == nil && s.dense == nil:
-		return s
 	case s.dense == nil && o.dense == nil:
-		if o.sparse == nil {
-			return s
-		}
-		return &Set{sparse: roaring64.AndNot(s.sparse, o.sparse)}
+		return &Set{sparse: roaring64.AndNot(s.roaring(), o.roaring())}
 	case s.dense == nil:
 		return s.keepIf(o, 0)
 	case o.dense == nil:
@@ -155,14 +174,9 @@ func (s *Set) AndNot(o *Set) *Set {
 // afterwards.
 func (s *Set) Or(o *Set) *Set {
 	if s.dense == nil && o.dense == nil {
-		switch {
-		case s.sparse == nil:
-			return o
-		case o.sparse == nil:
-			return s
-		}
-		s.sparse.Or(o.sparse)
-		return s
+		m := s.roaring()
+		m.Or(o.roaring())
+		return &Set{sparse: m}
 	}
 	if s.dense == nil {
 		s, o = o, s
@@ -218,13 +232,16 @@ func (s *Set) span() (first, end uint64) {
 	if s.dense != nil {
 		return s.base, s.base + uint64(len(s.dense))
 	}
-	if s.Empty() {
+	switch {
+	case s.Empty():
 		return 0, 0
+	case s.sparse == nil:
+		return s.list[0] >> SegmentBits, s.list[len(s.list)-1]>>SegmentBits + 1
 	}
 	return s.sparse.Minimum() >> SegmentBits, s.sparse.Maximum()>>SegmentBits + 1
 }
 
-// keepIf returns the TIDs of a sparse set whose bit in a dense one is `bit`.
+// keepIf returns the TIDs of a small set whose bit in a dense one is `bit`.
 func (s *Set) keepIf(o *Set, bit uint64) *Set {
 	var kept []uint64
 	s.eachSparse(func(ts []uint64) {
@@ -238,27 +255,32 @@ func (s *Set) keepIf(o *Set, bit uint64) *Set {
 			}
 		}
 	})
-	return ofSorted(kept)
+	return &Set{list: kept}
 }
 
-// ofSorted returns the set of ascending TIDs.
-func ofSorted(ts []uint64) *Set {
-	if len(ts) == 0 {
-		return &Set{}
+// intersect keeps the TIDs of a, ascending, that are in b, ascending too, in place.
+func intersect(a, b []uint64) []uint64 {
+	out := a[:0]
+	for _, t := range a {
+		for len(b) > 0 && b[0] < t {
+			b = b[1:]
+		}
+		if len(b) > 0 && b[0] == t {
+			out = append(out, t)
+		}
 	}
-	m := roaring64.New()
-	m.AddMany(ts)
-	return &Set{sparse: m}
+	return out
 }
 
-// eachSparse calls f with the TIDs of a sparse set, ascending, some at a time.
+// eachSparse calls f with the TIDs of a small set, ascending, some at a time.
 func (s *Set) eachSparse(f func([]uint64)) {
 	if s.sparse == nil {
+		f(s.list)
 		return
 	}
-	var buf [256]uint64
+	buf := make([]uint64, 256)
 	for it := s.sparse.ManyIterator(); ; {
-		n := it.NextMany(buf[:])
+		n := it.NextMany(buf)
 		if n == 0 {
 			return
 		}
@@ -270,6 +292,11 @@ func (s *Set) eachSparse(f func([]uint64)) {
 func (s *Set) All() iter.Seq[TID] {
 	return func(yield func(TID) bool) {
 		if s.dense == nil {
+			for _, t := range s.list {
+				if !yield(TID(t)) {
+					return
+				}
+			}
 			if s.sparse == nil {
 				return
 			}
@@ -313,24 +340,19 @@ func (s *Set) Segments() iter.Seq2[uint64, *Bits] {
 		}
 		b := NewBits()
 		defer b.Release()
-		var buf [256]uint64
-		seg, have := uint64(0), false
-		for it := s.sparse.ManyIterator(); ; {
-			n := it.NextMany(buf[:])
-			if n == 0 {
-				break
-			}
-			for _, t := range buf[:n] {
-				if have && t>>SegmentBits != seg {
-					if !yield(seg, b) {
-						return
-					}
+		seg, have, more := uint64(0), false, true
+		s.eachSparse(func(ts []uint64) {
+			for _, t := range ts {
+				if have && t>>SegmentBits != seg && more {
+					more = yield(seg, b)
 					*b = Bits{}
 				}
 				seg, have = t>>SegmentBits, true
 				b[t>>6&(Words-1)] |= 1 << (t & 63)
 			}
+		})
+		if more {
+			yield(seg, b)
 		}
-		yield(seg, b)
 	}
 }
