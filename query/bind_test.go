@@ -87,7 +87,7 @@ func TestBindPostgres(t *testing.T) {
 			Position            int
 		}
 	}
-	read(t, "testdata/postgres.json", &data)
+	readJSON(t, "testdata/postgres.json", &data)
 	r := bindRows{table: &catalog.Table{ID: 1, Name: "t"}}
 	for i, c := range data.Columns {
 		typ, ok := value.ParseType(c[1])
@@ -157,7 +157,7 @@ func checkShape(t interface{ Errorf(string, ...any) }, root *Pred) {
 	walk(root, Column)
 }
 
-func read(t *testing.T, file string, to any) {
+func readJSON(t *testing.T, file string, to any) {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -229,7 +229,7 @@ func TestBindCases(t *testing.T) {
 			check
 			More []check
 		}
-		read(t, "testdata/"+name+".json", &data)
+		readJSON(t, "testdata/"+name+".json", &data)
 		r := bindRows{table: &catalog.Table{Name: "t", Columns: []catalog.Column{
 			{Attno: 1, Name: "id", Type: value.Int8}, {Attno: 2, Name: "v", Type: value.Int8}, {Attno: 3, Name: "s", Type: value.Text}}}}
 		if name == "c43" {
