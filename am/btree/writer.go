@@ -145,20 +145,51 @@ func (f *fixedWriter) free() {
 
 // packed adds entries as (code-base)<<shift | TID.
 func (f *fixedWriter) packed(a []uint64, base uint64, shift uint) error {
-	m := uint32(1<<shift - 1)
-	for len(a) > 0 {
-		n := min(len(a), staged-f.n)
-		keys, tids := f.keys[f.n:f.n+n], f.tids[f.n:f.n+n]
-		for i, x := range a[:n] {
-			keys[i] = base + x>>(shift&63)
-			tids[i] = uint32(x) & m
-		}
+	// What an earlier call left, less than a block, is filled up to one.
+	if err := f.blocks(leaf.BlockEntries); err != nil {
+		return err
+	}
+	if f.n > 0 {
+		n := min(len(a), leaf.BlockEntries-f.n)
+		f.stage(a[:n], base, shift)
 		a = a[n:]
-		if err := f.staged(n); err != nil {
+		if len(a) == 0 {
+			return nil
+		}
+		if err := f.blocks(1); err != nil {
 			return err
 		}
 	}
+	for work := 0; len(a) >= leaf.BlockEntries; work++ {
+		n := f.page.AddPacked(a, base, shift)
+		if n == 0 {
+			if err := f.endPage(); err != nil {
+				return err
+			}
+			continue
+		}
+		if f.page.Entries() == n {
+			f.first = child{code: base + a[0]>>(shift&63)}
+		}
+		a = a[n:]
+		if work == staged/leaf.BlockEntries {
+			work = 0
+			if err := f.yield(); err != nil {
+				return err
+			}
+		}
+	}
+	f.stage(a, base, shift)
 	return nil
+}
+
+// stage stages packed entries, for which there must be room.
+func (f *fixedWriter) stage(a []uint64, base uint64, shift uint) {
+	keys, tids := f.keys[f.n:], f.tids[f.n:]
+	for i, x := range a {
+		keys[i], tids[i] = base+x>>(shift&63), uint32(x)&uint32(1<<shift-1)
+	}
+	f.n += len(a)
 }
 
 // offsets adds the entries of rows whose offsets are the low 16 bits of a.
@@ -237,19 +268,15 @@ func (f *fixedWriter) staged(n int) error {
 func (f *fixedWriter) blocks(least int) error {
 	at := 0
 	for f.n-at >= least {
-		n := min(f.n-at, leaf.BlockEntries)
-		if !f.nulls {
-			n = leaf.Cut(f.keys[at : at+n])
-		}
-		keys, tids := f.keys[at:at+n], f.tids[at:at+n]
-		if !f.page.Add(keys, tids, f.nulls) {
+		n := f.page.Add(f.keys[at:f.n], f.tids[at:f.n], f.nulls)
+		if n == 0 {
 			if err := f.endPage(); err != nil {
 				return err
 			}
-			f.page.Add(keys, tids, f.nulls)
+			continue
 		}
 		if f.page.Entries() == n {
-			f.first = child{code: keys[0], null: f.nulls}
+			f.first = child{code: f.keys[at], null: f.nulls}
 		}
 		at += n
 	}

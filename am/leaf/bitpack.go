@@ -5,9 +5,8 @@ import (
 	"math/bits"
 )
 
-// maxWidth is the widest packed value but for whole words: shifted by up to 7 bits it still fits one 64-bit load.
-// Wider values take 64 bits, so that one formula reads every width.
-const maxWidth = 57
+// maxWidth is the widest packed value but for whole words: shifted by up to 7 bits it fits a 64-bit word. Wider values take 64 bits, so that one formula reads every width.
+const maxWidth = 56
 
 // widthOf returns the packed width of values up to v.
 func widthOf(v uint64) uint {
@@ -27,24 +26,41 @@ func pack[T uint32 | uint64](dst []byte, vals []T, base T, w uint) int {
 	switch w {
 	case 0:
 		return 0
+	case 16: // TIDs of one segment
+		for i, v := range vals {
+			binary.LittleEndian.PutUint16(dst[2*i:], uint16(v-base))
+		}
+		return 2 * len(vals)
 	case 64:
 		for i, v := range vals {
 			binary.LittleEndian.PutUint64(dst[8*i:], uint64(v-base))
 		}
 		return 8 * len(vals)
 	}
+	size := packedBytes(len(vals), w)
+	// Each step stores the bits it has and goes on at the byte that isn't full. Narrow values go in pairs.
 	var acc uint64
 	var s uint
 	o := 0
+	if w <= maxWidth/2 {
+		for ; len(vals) >= 2; vals = vals[2:] {
+			acc |= (uint64(vals[0]-base) | uint64(vals[1]-base)<<(w&63)) << (s & 7)
+			binary.LittleEndian.PutUint64(dst[o:], acc)
+			s += 2 * w
+			o += int(s >> 3)
+			acc >>= s &^ 7 & 63
+			s &= 7
+		}
+	}
 	for _, v := range vals {
 		acc |= uint64(v-base) << (s & 7)
 		binary.LittleEndian.PutUint64(dst[o:], acc)
 		s += w
 		o += int(s >> 3)
-		acc >>= s &^ 7
+		acc >>= s &^ 7 & 63
 		s &= 7
 	}
-	return packedBytes(len(vals), w)
+	return size
 }
 
 // at returns value i of a packed array that is followed by at least 8 bytes of page.

@@ -14,6 +14,8 @@ type Builder struct {
 	n       int
 	entries int
 	dir     [maxBlocks * dirSize]byte
+	keys    [BlockEntries]uint64
+	tids    [BlockEntries]uint32
 }
 
 // Reset begins a new page.
@@ -22,21 +24,22 @@ func (b *Builder) Reset() { b.at, b.n, b.entries = page.HeaderSize, 0, 0 }
 // Entries is the number of entries of the page so far.
 func (b *Builder) Entries() int { return b.entries }
 
-// Cut returns how many of the next entries the next block should take. A block a little shorter than the most often
-// saves a bit on every key of it.
-func Cut(keys []uint64) int {
-	if len(keys) < BlockEntries {
-		return len(keys)
+// cut returns how many of the next entries, which have ascending codes, the next block should take. A block a little
+// shorter than the most often saves a bit on every code of it.
+func cut(n int, code func(i int) uint64) int {
+	if n < BlockEntries {
+		return n
 	}
 	const less = BlockEntries - 24
-	w := bits.Len64(keys[BlockEntries-1] - keys[0])
-	if bits.Len64(keys[less-1]-keys[0]) == w {
+	first := code(0)
+	w := bits.Len64(code(BlockEntries-1) - first)
+	if bits.Len64(code(less-1)-first) == w {
 		return BlockEntries
 	}
 	// Some cut in between loses the bit: the longest such block is the cheapest.
-	lo, hi := less, BlockEntries // keys[lo-1] fits w-1 bits, keys[hi-1] doesn't
+	lo, hi := less, BlockEntries // code lo-1 fits w-1 bits, code hi-1 doesn't
 	for hi-lo > 1 {
-		if m := (lo + hi) / 2; bits.Len64(keys[m-1]-keys[0]) < w {
+		if m := (lo + hi) / 2; bits.Len64(code(m-1)-first) < w {
 			lo = m
 		} else {
 			hi = m
@@ -45,29 +48,55 @@ func Cut(keys []uint64) int {
 	return lo
 }
 
-// Add appends a block of the entries, at most BlockEntries, in ascending order. It reports whether they fit; if not
-// the page is as it was. An empty page takes any block.
-func (b *Builder) Add(keys []uint64, tids []uint32, null bool) bool {
-	n := len(tids)
+// Add appends a block of the first of the entries, which are in ascending order, and returns how many it took. 0
+// means that they don't fit; an empty page takes any block. Only for NULLs keys may be nil.
+func (b *Builder) Add(keys []uint64, tids []uint32, null bool) int {
+	n := min(len(tids), BlockEntries)
 	var first uint64
 	var kw uint
 	if !null {
+		n = cut(n, func(i int) uint64 { return keys[i] })
+		keys = keys[:n]
 		first = keys[0]
 		kw = widthOf(keys[n-1] - first)
 	}
+	tids = tids[:n]
 	lo, hi := tids[0], tids[0]
 	for _, t := range tids {
 		lo, hi = min(lo, t), max(hi, t)
 	}
+	return b.add(keys, tids, first, first, lo, hi, kw, null)
+}
+
+// AddPacked is Add for entries packed as (key-base)<<shift | TID, at most 32 bits of TID.
+func (b *Builder) AddPacked(a []uint64, base uint64, shift uint) int {
+	shift &= 63
+	n := cut(min(len(a), BlockEntries), func(i int) uint64 { return a[i] >> shift })
+	a = a[:n]
+	keys, tids := b.keys[:n], b.tids[:n]
+	m := uint32(1<<shift - 1)
+	lo, hi := uint32(a[0])&m, uint32(a[0])&m
+	for i, x := range a {
+		t := uint32(x) & m
+		lo, hi = min(lo, t), max(hi, t)
+		keys[i], tids[i] = x>>shift, t
+	}
+	first := keys[0]
+	return b.add(keys, tids, first, base+first, lo, hi, widthOf(keys[n-1]-first), false)
+}
+
+// add appends a block of keys[i]-from, the first of which is stored as first, with TIDs from lo to hi.
+func (b *Builder) add(keys []uint64, tids []uint32, from, first uint64, lo, hi uint32, kw uint, null bool) int {
+	n := len(tids)
 	tw := widthOf(uint64(hi - lo))
 	if hi-lo == uint32(n-1) && consecutive(tids) {
 		tw = 0
 	}
 	if b.at+packedBytes(n, kw)+packedBytes(n, tw)+(b.n+1)*dirSize > page.Size {
-		return false
+		return 0
 	}
 	if !null {
-		b.at += pack(b.buf[b.at:], keys, first, kw)
+		b.at += pack(b.buf[b.at:], keys, from, kw)
 	}
 	b.at += pack(b.buf[b.at:], tids, lo, tw)
 	d := b.dir[b.n*dirSize:][:dirSize]
@@ -79,7 +108,7 @@ func (b *Builder) Add(keys []uint64, tids []uint32, null bool) bool {
 	}
 	b.n++
 	b.entries += n
-	return true
+	return n
 }
 
 func consecutive(tids []uint32) bool {
