@@ -337,9 +337,14 @@ func (s *strip) gather(offs []uint16, dst *value.Vector, sc *scratch, load loade
 		return s.gatherText(offs, dst, nulls, sc, load)
 	}
 	if s.enc == encPacked && nulls == nil {
-		for _, off := range offs {
-			dst.AppendCode(s.words.Lo + packedAt(s.codes, int(off)-s.first, s.width))
+		if s.typ.Width() == value.Word32 {
+			dst.U32 = extend(dst.U32[:dst.N], len(offs))
+			gatherPacked(s, offs, dst.U32[dst.N:])
+		} else {
+			dst.U64 = extend(dst.U64[:dst.N], len(offs))
+			gatherPacked(s, offs, dst.U64[dst.N:])
 		}
+		dst.N += len(offs)
 		return nil
 	}
 	values := valueCounter{nulls: nulls}
@@ -356,6 +361,13 @@ func (s *strip) gather(offs []uint16, dst *value.Vector, sc *scratch, load loade
 		dst.AppendCode(c)
 	}
 	return nil
+}
+
+// gatherPacked is gather of a few codes that are packed, none NULL.
+func gatherPacked[T word](s *strip, offs []uint16, vs []T) {
+	for i, off := range offs {
+		vs[i] = T(s.words.Lo + packedAt(s.codes, int(off)-s.first, s.width))
+	}
 }
 
 // pick moves the elements of the rows at offs to the front of vs, whose first is row first of the segment.

@@ -313,10 +313,13 @@ func sizeStrip(dst []byte, at int) []byte {
 // the hash table outgrows the processor's first cache.
 const maxDistinct = 2048
 
-// distinctSet numbers distinct values in the order of their coming. It takes a block more than maxDistinct.
+// slotBits makes the hash table of distinct values twice as large as it can get full.
+const slotBits = 12
+
+// distinctSet numbers distinct values in the order of their coming. It takes up to a block more than maxDistinct of them.
 type distinctSet struct {
 	values []uint64
-	slots  [2 * maxDistinct]uint32 // stamp<<16 | number of the value
+	slots  [1 << slotBits]uint32 // stamp<<16 | number of the value
 	stamp  uint32
 	last   uint64 // the value added last and its number: runs are common
 	number uint32
@@ -335,7 +338,7 @@ func (s *distinctSet) add(x uint64) uint32 {
 		return s.number
 	}
 	s.last = x
-	h := x * 0x9e3779b97f4a7c15 >> 52
+	h := x * 0x9e3779b97f4a7c15 >> (64 - slotBits)
 	for {
 		slot := s.slots[h]
 		if slot>>16 != s.stamp {

@@ -16,6 +16,7 @@ func (s *Segment) Check(ctx context.Context) error {
 	}
 	strips, overflow := 0, 0
 	position := uint32(len(table))
+	begins := make([]uint32, 0, s.meta.Columns)
 	for i := range int(s.meta.Columns) {
 		from, end, err := s.part(table, i)
 		if err != nil {
@@ -26,6 +27,7 @@ func (s *Segment) Check(ctx context.Context) error {
 				tableAttno(table, i)))
 		}
 		position = end
+		begins = append(begins, from)
 		d, err := s.readDirectory(from, end)
 		if err != nil {
 			return err
@@ -43,7 +45,32 @@ func (s *Segment) Check(ctx context.Context) error {
 		strips += len(d.strips)
 		overflow += n
 	}
+	if err := s.checkSummary(begins); err != nil {
+		return err
+	}
 	return s.checkPages(ctx, strips, overflow)
+}
+
+// checkSummary verifies what summary pages say of themselves for tools that read a single one; begins holds where the
+// columns' parts of the directory begin.
+func (s *Segment) checkSummary(begins []uint32) error {
+	if s.meta.SummaryBytes == 0 {
+		return nil
+	}
+	return s.read(s.meta.Summary, int(s.meta.summaryPages()), func(block uint32, p []byte) (bool, error) {
+		h, _, err := parseSummary(p)
+		for len(begins) > 0 && begins[0] < h.begin {
+			begins = begins[1:]
+		}
+		want := s.meta.SummaryBytes
+		if len(begins) > 0 {
+			want = begins[0]
+		}
+		if err == nil && h.part != want {
+			err = damaged("it says that a column's part begins at %d, the directory's table says %d", h.part, want)
+		}
+		return true, s.corrupt(block, err)
+	})
 }
 
 // checkColumn returns the number of overflow pages that the column refers to.

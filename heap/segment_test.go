@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -382,8 +383,13 @@ func TestSegmentModel(t *testing.T) {
 			cols = append(cols, SegmentColumn{attno, vectorOf(typ, vs)})
 		}
 		s, m := segmentOf(t, cols)
+		cached, err := OpenSegment(s.meta, typesOf(cols), m, page.NewCache(1<<20))
+		if err != nil {
+			t.Fatal(err)
+		}
 		for i, c := range cols {
 			verify(t, s, c.Attno, c.Values.Type, vals[i], rnd)
+			verify(t, cached, c.Attno, c.Values.Type, vals[i], rnd)
 		}
 		if err := s.Check(context.Background()); err != nil {
 			t.Fatal(err)
@@ -658,4 +664,66 @@ func TestContext(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestSignedWidths is the fault of bit widths taken from a difference that overflows, or from 32 bits: 200 values
+// that need exactly w bits around 0, a NULL and a 0 among them.
+func TestSignedWidths(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(17, 18))
+	for _, w := range []int{1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 48, 56, 57, 58, 62, 63, 64} {
+		half := int64(1) << (w - 1)
+		vals := make([]value.Value, 200)
+		for i := range vals {
+			switch {
+			case i == 100:
+				vals[i] = value.Null(value.Int8)
+			case i == 150:
+				vals[i] = value.OfInt8(0)
+			case i%2 == 0:
+				vals[i] = value.OfInt8(-half)
+			default:
+				vals[i] = value.OfInt8(half - 1)
+			}
+		}
+		s, _ := segmentOf(t, []SegmentColumn{{1, vectorOf(value.Int8, vals)}})
+		verify(t, s, 1, value.Int8, vals, rnd)
+		out := make([]uint64, 4)
+		low := value.Int8Code(-half)
+		if err := s.Select(context.Background(), 1, value.OfIntervals(value.Interval{Lo: low, Hi: low}), nil, out); err != nil {
+			t.Fatal(err)
+		}
+		if n := countBits(out, 0, 200); n != 98 { // the even numbers below 200 but 100 and 150
+			t.Errorf("%d bits: %d rows have %d, want 98", w, n, -half)
+		}
+	}
+}
+
+// TestConcurrentReads reads one segment from many goroutines.
+func TestConcurrentReads(t *testing.T) {
+	cols, s, m := everyEncoding(t)
+	s, err := OpenSegment(s.meta, s.types, m, page.NewCache(1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 5 {
+				for _, c := range cols {
+					var v value.Vector
+					v.Reset(c.Values.Type)
+					if err := s.Column(context.Background(), c.Attno, &v); err != nil {
+						t.Error(err)
+					}
+					for i := range v.N {
+						if !sameRow(v.Value(i), c.Values.Value(i)) {
+							t.Errorf("column %d, row %d is %v", c.Attno, i, v.Value(i))
+							return
+						}
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

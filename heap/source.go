@@ -1,3 +1,14 @@
+// Package heap holds the rows of tables: the newest in a Tail, in memory; all others in segments, in pages.
+//
+// Words used here: a segment is up to 65,536 consecutive rows of a table, sealed and immutable, stored column by
+// column (WriteSegment, Segment); a strip is some consecutive rows of one column, what a column page is made of; bounds
+// are the smallest and the largest value of a strip; the directory, in summary pages, says where each column's strips
+// are and repeats their bounds and counts, so that reading skips pages. An offset is a row's place in its segment. A
+// Source is the rows of one segment, be it in pages or still in the tail.
+//
+// A Tail has one writer; everything else may be read concurrently. What must never break: a segment's pages are a
+// function of its rows alone; a damaged page gives an error that matches page.ErrCorrupt, never a panic, and never
+// more memory than a few pages' worth.
 package heap
 
 import (
