@@ -132,7 +132,7 @@ func build64(v *value.Vector, src am.Source, buf *words, out *fixedWriter, yield
 		return nil
 	}
 	width := uint(bits.Len64(hi - lo))
-	cut := uint(max(int(width)-(64-offsetBits), 0))
+	cut := max(width, 64-offsetBits) - (64 - offsetBits)
 	a := buf.a[:v.N]
 	n := 0
 	for i := 0; i < v.N; i += 64 {
@@ -147,37 +147,77 @@ func build64(v *value.Vector, src am.Source, buf *words, out *fixedWriter, yield
 		}
 	}
 	a = a[:n]
+	code := func(x uint64) (uint64, uint32) {
+		t := uint32(uint16(x))
+		return value.KeyCode(v.Type, v.U64[int(t)-start(src)]), t
+	}
+	tied := uint(offsetBits)
 	if !sortrun.Sorted(a) {
 		var err error
-		if a, err = sortrun.Radix(a, buf.tmp, offsetBits, offsetBits+width-cut, yield); err != nil {
+		if a, tied, err = sortUpper(a, buf.tmp, offsetBits+width-cut, yield); err != nil {
 			return err
 		}
 	}
-	if cut == 0 {
-		return out.packed(a, lo, offsetBits)
+	if cut > 0 || tied > offsetBits {
+		sortTies(a, tied, func(x, y uint64) int {
+			k, _ := code(x)
+			l, _ := code(y)
+			return cmp.Compare(k, l)
+		})
 	}
-	code := func(off uint16) uint64 { return value.KeyCode(v.Type, v.U64[int(off)-start(src)]) }
-	sortTies(a, func(x, y uint16) int { return cmp.Compare(code(x), code(y)) })
-	return out.offsets(a, code)
+	if cut > 0 {
+		return out.rows(a, code)
+	}
+	return out.packed(a, lo, offsetBits)
 }
 
-// sortTies puts entries in order that are equal in all but the offset, by what compare says of their rows.
-func sortTies(a []uint64, compare func(x, y uint16) int) {
+// upperBits is how many of the upper bits of 64-bit codes are sorted at first: three passes' worth, which leave next
+// to nothing equal among 65,536 codes unless they come in clusters.
+const upperBits = 33
+
+// sortUpper sorts words by their upper bits, the topmost of which is below high, and by all bits above the offset if
+// the upper ones don't tell them apart. Words may remain out of order that are equal from bit tied on.
+func sortUpper(a, tmp []uint64, high uint, yield func() error) (sorted []uint64, tied uint, err error) {
+	low := max(high, offsetBits+upperBits) - upperBits
+	sorted, err = sortrun.Radix(a, tmp, low, high, yield)
+	if err != nil || low == offsetBits {
+		return sorted, low, err
+	}
+	equal := 0
+	for i := 1; i < len(sorted); i++ {
+		if sorted[i]>>(low&63) == sorted[i-1]>>(low&63) {
+			equal++
+		}
+	}
+	if equal <= len(sorted)/16 {
+		return sorted, low, nil
+	}
+	if &sorted[0] == &tmp[0] {
+		tmp = a
+	}
+	sorted, err = sortrun.Radix(sorted, tmp, offsetBits, high, yield)
+	return sorted, offsetBits, err
+}
+
+// sortTies puts words in order that are equal from bit tied on, by what compare says of their entries.
+func sortTies(a []uint64, tied uint, compare func(x, y uint64) int) {
 	order := func(x, y uint64) int {
-		if c := compare(uint16(x), uint16(y)); c != 0 {
+		if c := compare(x, y); c != 0 {
 			return c
 		}
-		return cmp.Compare(uint16(x), uint16(y))
+		return cmp.Compare(x, y)
 	}
-	for i := 0; i < len(a); {
-		j := i + 1
-		for j < len(a) && a[j]>>offsetBits == a[i]>>offsetBits {
-			j++
+	for i := 1; i < len(a); i++ {
+		if a[i]>>(tied&63) != a[i-1]>>(tied&63) {
+			continue
 		}
-		if j-i > 1 && !slices.IsSortedFunc(a[i:j], order) {
-			slices.SortFunc(a[i:j], order)
+		first := i - 1
+		for i < len(a) && a[i]>>(tied&63) == a[first]>>(tied&63) {
+			i++
 		}
-		i = j
+		if !slices.IsSortedFunc(a[first:i], order) {
+			slices.SortFunc(a[first:i], order)
+		}
 	}
 }
 

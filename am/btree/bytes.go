@@ -154,7 +154,7 @@ func buildBytes(ix *catalog.Index, o page.Owner, src am.Source, w page.Writer, y
 				return am.RunMeta{}, err
 			}
 		}
-		sortTies(a, func(x, y uint16) int { return bytes.Compare(key(x), key(y)) })
+		sortTies(a, offsetBits, func(x, y uint64) int { return bytes.Compare(key(uint16(x)), key(uint16(y))) })
 	}
 	out := newBytesWriter(o, w, yield)
 	for _, x := range a {

@@ -17,9 +17,9 @@ import (
 
 // sliceEntries is how many entries a merge aims to have in memory at a time. A merge of k runs of codes takes at most
 //
-//	2 x 8 x (2 x sliceEntries + k x the largest leaf's entries) bytes
+//	16 x (2 x sliceEntries + k x the largest leaf's entries) bytes
 //
-// for them, twice that for codes that don't pack: 4 MB as a rule. Half as many entries would be faster in the sort but
+// for them, 28 instead of 16 for codes that don't pack: 2 to 5 MB as a rule. Half as many entries would be faster in the sort but
 // have the leaves on the edges of slices read more often.
 const sliceEntries = 96 << 10
 
@@ -89,11 +89,14 @@ type merger struct {
 	out    *fixedWriter
 	shift  uint // width of a TID
 	buf    *words
-	pairs  [2][]sortrun.Pair
 	ends   []int
+	keys   []uint64 // of the entries of a slice, in the order of runs
+	tids   []uint32
 	page   leaf.Page
-	keys   [leaf.BlockEntries]uint64
-	tids   [leaf.BlockEntries]uint32
+	block  struct {
+		keys [leaf.BlockEntries]uint64
+		tids [leaf.BlockEntries]uint32
+	}
 }
 
 // codes merges all entries but the NULLs.
@@ -140,7 +143,7 @@ func (m *merger) codes() error {
 // slice merges the entries with codes from lo to hi.
 func (m *merger) slice(lo, hi uint64) error {
 	if uint(bits.Len64(hi-lo))+m.shift > 64 {
-		return m.slicePairs(lo, hi)
+		return m.sliceCut(lo, hi)
 	}
 	a := m.buf.a[:0]
 	m.ends = m.ends[:0]
@@ -188,66 +191,75 @@ func (m *merger) slice(lo, hi uint64) error {
 	return m.out.packed(sorted, lo, m.shift)
 }
 
-// slicePairs is slice where code and TID don't fit one word.
-func (m *merger) slicePairs(lo, hi uint64) error {
-	a := m.pairs[0][:0]
+// sliceCut is slice where code and TID don't fit one word. Instead of the TID the word has the entry's number in the
+// slice, and of the code the upper part; entries that are equal in it are put right afterwards.
+func (m *merger) sliceCut(lo, hi uint64) error {
+	m.keys, m.tids = m.keys[:0], m.tids[:0]
 	m.ends = m.ends[:0]
 	for _, r := range m.runs {
-		n := len(a)
+		n := len(m.keys)
 		last := lo
 		err := m.read(r, bound{code: lo}, after(hi), func(b *leaf.Block, from, to int) error {
-			tids := b.TIDs(&m.tids)
+			tids := b.TIDs(&m.block.tids)
 			if !b.Within(tids, r.limit()) {
 				return r.strayTID()
 			}
-			for i, k := range b.Keys(&m.keys)[from:to] {
+			for i, k := range b.Keys(&m.block.keys)[from:to] {
 				if k < last || k > hi {
 					return r.corrupt(r.meta.Root, "entries with codes from %#x to %#x are out of order", lo, hi)
 				}
 				last = k
 				t := tids[from+i] + r.delta
-				if m.dead == nil || !m.dead(first(m.span)+tid.TID(t)) {
-					a = append(a, sortrun.Pair{Key: k, TID: t})
+				if m.dead != nil && m.dead(first(m.span)+tid.TID(t)) {
+					continue
 				}
+				m.keys, m.tids = append(m.keys, k), append(m.tids, t)
 			}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		if len(a) > n {
-			m.ends = append(m.ends, len(a))
+		if len(m.keys) > n {
+			m.ends = append(m.ends, len(m.keys))
 		}
 		if err := m.yield(); err != nil {
 			return err
 		}
 	}
-	m.pairs[0] = a
-	if cap(m.pairs[1]) < len(a) {
-		m.pairs[1] = make([]sortrun.Pair, cap(a))
+	m.buf.grow(len(m.keys))
+	number := uint(bits.Len(uint(len(m.keys))))
+	cut := max(uint(bits.Len64(hi-lo))+number, 64) - 64
+	a := m.buf.a[:len(m.keys)]
+	for i, k := range m.keys {
+		a[i] = (k-lo)>>(cut&63)<<(number&63) | uint64(i)
 	}
-	sorted, err := sortrun.MergePairs(a, m.pairs[1][:len(a)], m.ends, m.yield)
+	sorted, err := sortrun.Merge(a, m.buf.tmp, m.ends, m.yield)
 	if err != nil {
 		return err
 	}
-	return m.out.pairs(sorted)
+	mask := uint64(1)<<number - 1
+	if cut > 0 {
+		sortTies(sorted, number, func(x, y uint64) int { return cmp.Compare(m.keys[x&mask], m.keys[y&mask]) })
+	}
+	return m.out.rows(sorted, func(x uint64) (uint64, uint32) { x &= mask; return m.keys[x], m.tids[x] })
 }
 
 // copy copies a run's entries of one code, or its NULLs.
 func (m *merger) copy(r *input, lo, hi bound, code uint64) error {
 	return m.read(r, lo, hi, func(b *leaf.Block, from, to int) error {
 		n := 0
-		tids := b.TIDs(&m.tids)
+		tids := b.TIDs(&m.block.tids)
 		if !b.Within(tids, r.limit()) {
 			return r.strayTID()
 		}
 		for _, t := range tids[from:to] {
 			if t += r.delta; m.dead == nil || !m.dead(first(m.span)+tid.TID(t)) {
-				m.tids[n] = t
+				m.block.tids[n] = t
 				n++
 			}
 		}
-		return m.out.same(code, m.tids[:n])
+		return m.out.same(code, m.block.tids[:n])
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"wideleaf/am"
 	"wideleaf/am/leaf"
-	"wideleaf/am/sortrun"
 	"wideleaf/page"
 )
 
@@ -192,29 +191,13 @@ func (f *fixedWriter) stage(a []uint64, base uint64, shift uint) {
 	f.n += len(a)
 }
 
-// offsets adds the entries of rows whose offsets are the low 16 bits of a.
-func (f *fixedWriter) offsets(a []uint64, code func(off uint16) uint64) error {
+// rows adds the entries that words stand for.
+func (f *fixedWriter) rows(a []uint64, entry func(x uint64) (code uint64, t uint32)) error {
 	for len(a) > 0 {
 		n := min(len(a), staged-f.n)
 		keys, tids := f.keys[f.n:f.n+n], f.tids[f.n:f.n+n]
 		for i, x := range a[:n] {
-			keys[i] = code(uint16(x))
-			tids[i] = uint32(uint16(x))
-		}
-		a = a[n:]
-		if err := f.staged(n); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *fixedWriter) pairs(a []sortrun.Pair) error {
-	for len(a) > 0 {
-		n := min(len(a), staged-f.n)
-		keys, tids := f.keys[f.n:f.n+n], f.tids[f.n:f.n+n]
-		for i, x := range a[:n] {
-			keys[i], tids[i] = x.Key, x.TID
+			keys[i], tids[i] = entry(x)
 		}
 		a = a[n:]
 		if err := f.staged(n); err != nil {

@@ -1,26 +1,8 @@
 package sortrun
 
-import "cmp"
-
 // Merge merges the consecutive ascending parts of a that end at ends (the last is len(a)), pairwise in passes, and
-// returns the result in either a or tmp, which must be as long. Equal words of an earlier part come first. It
-// overwrites ends. yield is called between merges.
+// returns the result in either a or tmp, which must be as long. It overwrites ends. yield is called between merges.
 func Merge(a, tmp []uint64, ends []int, yield func() error) ([]uint64, error) {
-	return merge(a, tmp, ends, yield, merge2)
-}
-
-// Pair is an entry whose key and TID don't fit one word.
-type Pair struct {
-	Key uint64
-	TID uint32
-}
-
-// MergePairs is Merge for pairs, in the order of their keys.
-func MergePairs(a, tmp []Pair, ends []int, yield func() error) ([]Pair, error) {
-	return merge(a, tmp, ends, yield, mergePairs2)
-}
-
-func merge[T any](a, tmp []T, ends []int, yield func() error, two func(dst, a []T, middle int)) ([]T, error) {
 	tmp = tmp[:len(a)]
 	for len(ends) > 1 {
 		from, n := 0, 0
@@ -30,7 +12,7 @@ func merge[T any](a, tmp []T, ends []int, yield func() error, two func(dst, a []
 				copy(tmp[from:to], a[from:to])
 			} else {
 				to = ends[i+1]
-				two(tmp[from:to], a[from:to], ends[i]-from)
+				merge2(tmp[from:to], a[from:to], ends[i]-from)
 			}
 			from, ends[n] = to, to
 			n++
@@ -45,12 +27,12 @@ func merge[T any](a, tmp []T, ends []int, yield func() error, two func(dst, a []
 }
 
 // cut returns how many of a's first middle elements are among the first n of the merge of a[:middle] and a[middle:].
-func cut[T any](a []T, middle, n int, compare func(x, y *T) int) int {
+func cut(a []uint64, middle, n int) int {
 	lo, hi := max(0, n-(len(a)-middle)), min(n, middle)
 	for lo < hi {
 		i := int(uint(lo+hi) >> 1)
 		// a[i] is among the first n unless n-i of the others come before it.
-		if compare(&a[i], &a[middle+n-i-1]) <= 0 {
+		if a[i] <= a[middle+n-i-1] {
 			lo = i + 1
 		} else {
 			hi = i
@@ -62,10 +44,9 @@ func cut[T any](a []T, middle, n int, compare func(x, y *T) int) int {
 // merge2 merges a[:middle] and a[middle:] into dst. A step waits for the comparison of the one before it, some ten
 // cycles; so the output is cut into thirds, which are merged independently in one loop.
 func merge2(dst, a []uint64, middle int) {
-	order := func(x, y *uint64) int { return cmp.Compare(*x, *y) }
 	third := len(a) / 3
-	i1 := cut(a, middle, third, order)
-	i2 := cut(a, middle, 2*third, order)
+	i1 := cut(a, middle, third)
+	i2 := cut(a, middle, 2*third)
 	j1, j2 := middle+third-i1, middle+2*third-i2
 	i, j := 0, middle
 	p, q := i1, j1
@@ -131,64 +112,6 @@ func finish(dst, a, b []uint64) {
 			i += 1 - c
 		}
 		dst, a, b = dst[n:], a[i:], b[j:]
-	}
-	copy(dst[copy(dst, a):], b)
-}
-
-func mergePairs2(dst, a []Pair, middle int) {
-	order := func(x, y *Pair) int { return cmp.Compare(x.Key, y.Key) }
-	half := len(a) / 2
-	i1 := cut(a, middle, half, order)
-	j1 := middle + half - i1
-	i, j := 0, middle
-	p, q := i1, j1
-	d0, d1 := dst[:half], dst[half:]
-	k := 0
-	for {
-		n := min(i1-i, j1-j, middle-p, len(a)-q)
-		if n <= 0 {
-			break
-		}
-		e0, e1 := d0[k:k+n], d1[k:k+n]
-		for t := range e0 {
-			c := 0
-			at := i
-			if a[j].Key < a[i].Key {
-				c = 1
-			}
-			if c != 0 {
-				at = j
-			}
-			e0[t] = a[at]
-			j += c
-			i += 1 - c
-
-			c = 0
-			at = p
-			if a[q].Key < a[p].Key {
-				c = 1
-			}
-			if c != 0 {
-				at = q
-			}
-			e1[t] = a[at]
-			q += c
-			p += 1 - c
-		}
-		k += n
-	}
-	finishPairs(d0[k:], a[i:i1], a[j:j1])
-	finishPairs(d1[k:], a[p:middle], a[q:])
-}
-
-func finishPairs(dst, a, b []Pair) {
-	for len(a) > 0 && len(b) > 0 {
-		if b[0].Key < a[0].Key {
-			dst[0], b = b[0], b[1:]
-		} else {
-			dst[0], a = a[0], a[1:]
-		}
-		dst = dst[1:]
 	}
 	copy(dst[copy(dst, a):], b)
 }

@@ -68,28 +68,11 @@ func TestMerge(t *testing.T) {
 			slices.Sort(a[n:])
 			ends = append(ends, len(a))
 		}
-		pairs := make([]Pair, len(a))
-		for i, x := range a {
-			pairs[i] = Pair{x, uint32(i)}
-		}
-		want, wantPairs := slices.Clone(a), slices.Clone(pairs)
+		want := slices.Clone(a)
 		slices.Sort(want)
-		slices.SortStableFunc(wantPairs, func(x, y Pair) int {
-			if x.Key < y.Key {
-				return -1
-			}
-			if x.Key > y.Key {
-				return 1
-			}
-			return 0
-		})
-		got, err := Merge(a, make([]uint64, len(a)), slices.Clone(ends), noYield)
+		got, err := Merge(a, make([]uint64, len(a)), ends, noYield)
 		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("words are not merged: %v", err)
-		}
-		gotPairs, err := MergePairs(pairs, make([]Pair, len(a)), ends, noYield)
-		if err != nil || !slices.Equal(gotPairs, wantPairs) {
-			t.Fatalf("pairs are not merged: %v", err)
 		}
 	})
 }
