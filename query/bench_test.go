@@ -111,6 +111,42 @@ func BenchmarkCount(b *testing.B) {
 	}
 }
 
+func BenchmarkWholeTable(b *testing.B) {
+	t := benchTable()
+	every := &Pred{Kind: True}
+	for _, agg := range []Aggregate{{Func: Sum, Attno: 2}, {Func: Avg, Attno: 2}, {Func: Max, Attno: 2}, {Func: CountOf, Attno: 2, Distinct: true}} {
+		b.Run(agg.Func.String(), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Aggregates(context.Background(), t, every, []Aggregate{agg}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	rows := func(name string, spec RowsSpec, want int) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				n := 0
+				for _, err := range Rows(context.Background(), t, spec) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					n++
+				}
+				if n != want {
+					b.Fatal(n)
+				}
+			}
+		})
+	}
+	byC2 := []OrderKey{{Attno: 2, Desc: true, NullsFirst: true}}
+	rows("top10", RowsSpec{Pred: every, Columns: []int{1, 2, 0}, OrderBy: byC2, Limit: 10}, 10)
+	rows("first10", RowsSpec{Pred: every, Columns: []int{1, 2, 0}, Limit: 10}, 10)
+	rows("all", RowsSpec{Pred: every, Columns: []int{1, 2}, Limit: -1}, benchRows)
+	rows("sorted", RowsSpec{Pred: every, Columns: []int{1, 2}, OrderBy: byC2, Limit: -1}, benchRows)
+}
+
 // BenchmarkCosts measures the constants of choose.go.
 func BenchmarkCosts(b *testing.B) {
 	t := benchTable()

@@ -77,7 +77,7 @@ func (e *executor) plainRows(spec RowsSpec, f *fetcher, yield func([]value.Value
 			}
 		}
 		for from := 0; from < tid.SegmentRows; from = int(offs[len(offs)-1]) + 1 {
-			chunk = chunkRows(len(spec.Columns), chunk)
+			chunk = chunkRows(f.cells, chunk)
 			want := int64(math.MaxInt64)
 			if left < want-skip {
 				want = left + skip
@@ -116,6 +116,7 @@ type fetcher struct {
 	attnos  []int // each once
 	types   []value.Type
 	place   []int // of each wanted column in attnos
+	cells   int   // of a row, for chunkRows
 	vectors []value.Vector
 	n       int // rows in vectors
 }
@@ -136,6 +137,9 @@ func newFetcher(e *executor, columns []int) (*fetcher, error) {
 			p = len(f.attnos)
 			at[attno] = p
 			f.attnos, f.types = append(f.attnos, attno), append(f.types, typ)
+			if f.cells++; typ.Width() == value.Var {
+				f.cells += wideCells - 1
+			}
 		}
 		f.place[i] = p
 	}

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"container/heap"
+	"encoding/binary"
 	"slices"
 	"strings"
 
@@ -21,14 +22,13 @@ func (e *executor) orderedRows(spec RowsSpec, f *fetcher, yield func([]value.Val
 		return err
 	}
 	defer found.release()
-	top := &topRows{keys: spec.OrderBy, limit: rowsWanted(spec.Limit, spec.Offset)}
+	top := &topRows{order: spec.OrderBy, limit: rowsWanted(spec.Limit, spec.Offset)}
 	var offs []uint16
-	scratch := make([]sortKey, len(spec.OrderBy))
 	for m, err := range e.matches(found) {
 		if err != nil {
 			return err
 		}
-		chunk := chunkRows(len(spec.OrderBy), tid.SegmentRows)
+		chunk := chunkRows(keys.cells, tid.SegmentRows)
 		for from := 0; from < tid.SegmentRows; from = int(offs[len(offs)-1]) + 1 {
 			offs = m.bits.AppendOffsets(offs[:0], from, chunk)
 			if len(offs) == 0 {
@@ -37,12 +37,7 @@ func (e *executor) orderedRows(spec RowsSpec, f *fetcher, yield func([]value.Val
 			if err := keys.gather(m.src, offs); err != nil {
 				return err
 			}
-			for i, o := range offs {
-				for k, key := range spec.OrderBy {
-					scratch[k] = keyOf(&keys.vectors[keys.place[k]], i, key)
-				}
-				top.add(tid.New(m.src.Number(), o), scratch)
-			}
+			top.addAll(m.src.Number(), offs, keys)
 		}
 	}
 	return e.fetchInOrder(top.sorted(max(spec.Offset, 0)), f, yield)
@@ -61,7 +56,7 @@ func (e *executor) fetchInOrder(ts []tid.TID, f *fetcher, yield func([]value.Val
 	var order []int // positions in the chunk, by TID
 	var offs []uint16
 	for chunk := 0; len(ts) > 0; {
-		chunk = chunkRows(len(f.place), chunk)
+		chunk = chunkRows(f.cells, chunk)
 		now := ts[:min(chunk, len(ts))]
 		ts = ts[len(now):]
 		order = order[:0]
@@ -97,45 +92,69 @@ func (e *executor) fetchInOrder(ts []tid.TID, f *fetcher, yield func([]value.Val
 	return nil
 }
 
-// sortKey is a value made ready for comparison: sortKeys of one OrderKey compare by rank, code, and str in the key's
-// direction.
+// sortRow is a row that is being sorted. Its first key stands in it in short, which decides nearly always: whether it
+// is NULL, and the code of a value, or the first eight bytes of a string, turned round if the key is descending. keys are
+// the keys in full, where there is more to know than that.
+type sortRow struct {
+	tid  tid.TID
+	code uint64
+	rank rank
+	keys []sortKey
+}
+
 type sortKey struct {
-	rank uint8 // 0: NULL that comes first, 1: a value, 2: NULL that comes last
+	rank rank
 	code uint64
 	str  string
 }
 
-func keyOf(v *value.Vector, i int, k OrderKey) sortKey {
-	switch {
-	case v.IsNull(i) && k.NullsFirst:
-		return sortKey{rank: 0}
-	case v.IsNull(i):
-		return sortKey{rank: 2}
-	case v.Type.Width() == value.Var:
-		return sortKey{rank: 1, str: v.Str[i]}
+// rank says where a key's value stands in regard to the others.
+type rank uint8
+
+const (
+	nullFirst rank = iota
+	present
+	nullLast
+)
+
+// keyOf returns row i of v as a key. The code of a string is its beginning.
+func keyOf(v *value.Vector, i int, k OrderKey) (rank, uint64) {
+	if v.IsNull(i) {
+		if k.NullsFirst {
+			return nullFirst, 0
+		}
+		return nullLast, 0
 	}
-	code := value.KeyCode(v.Type, v.Code(i))
+	var code uint64
+	if v.Type.Width() == value.Var {
+		var head [8]byte
+		copy(head[:], v.Str[i])
+		code = binary.BigEndian.Uint64(head[:])
+	} else {
+		code = value.KeyCode(v.Type, v.Code(i))
+	}
 	if k.Desc {
 		code = ^code
 	}
-	return sortKey{rank: 1, code: code}
+	return present, code
 }
 
 // topRows keeps the first `limit` rows of an order: a heap whose root is the last of them, or, as long as there are
 // fewer, just a list.
 type topRows struct {
-	keys  []OrderKey
+	order []OrderKey
 	limit int64
 	rows  []sortRow
 	heap  bool // rows is a heap
 }
 
-type sortRow struct {
-	tid  tid.TID
-	keys []sortKey
-}
-
 func (t *topRows) compare(a, b sortRow) int {
+	if a.rank != b.rank {
+		return cmp.Compare(a.rank, b.rank)
+	}
+	if a.code != b.code {
+		return cmp.Compare(a.code, b.code)
+	}
 	for i := range a.keys {
 		x, y := &a.keys[i], &b.keys[i]
 		if x.rank != y.rank {
@@ -145,7 +164,7 @@ func (t *topRows) compare(a, b sortRow) int {
 			return cmp.Compare(x.code, y.code)
 		}
 		if c := strings.Compare(x.str, y.str); c != 0 {
-			if t.keys[i].Desc {
+			if t.order[i].Desc {
 				return -c
 			}
 			return c
@@ -154,21 +173,47 @@ func (t *topRows) compare(a, b sortRow) int {
 	return cmp.Compare(a.tid, b.tid)
 }
 
-// add offers a row. keys stay the caller's.
-func (t *topRows) add(id tid.TID, keys []sortKey) {
-	if int64(len(t.rows)) < t.limit {
-		t.rows = append(t.rows, sortRow{id, slices.Clone(keys)})
-		return
+// addAll offers the rows of a segment at offs, whose keys have been gathered.
+func (t *topRows) addAll(seg uint64, offs []uint16, keys *fetcher) {
+	first := &keys.vectors[keys.place[0]]
+	full := len(t.order) > 1 || first.Type.Width() == value.Var
+	for i, o := range offs {
+		row := sortRow{tid: tid.New(seg, o)}
+		row.rank, row.code = keyOf(first, i, t.order[0])
+		if int64(len(t.rows)) >= t.limit {
+			if !t.heap {
+				heap.Init(t)
+				t.heap = true
+			}
+			root := &t.rows[0]
+			if row.rank > root.rank || row.rank == root.rank && row.code > root.code {
+				continue
+			}
+			row.keys = t.fullKeys(full, i, keys)
+			if t.compare(row, *root) < 0 {
+				*root = row
+				heap.Fix(t, 0)
+			}
+			continue
+		}
+		row.keys = t.fullKeys(full, i, keys)
+		t.rows = append(t.rows, row)
 	}
-	if !t.heap {
-		heap.Init(t)
-		t.heap = true
+}
+
+func (t *topRows) fullKeys(full bool, i int, keys *fetcher) []sortKey {
+	if !full {
+		return nil
 	}
-	if root := &t.rows[0]; t.compare(sortRow{id, keys}, *root) < 0 {
-		root.tid = id
-		copy(root.keys, keys)
-		heap.Fix(t, 0)
+	out := make([]sortKey, len(t.order))
+	for k := range out {
+		v := &keys.vectors[keys.place[k]]
+		out[k].rank, out[k].code = keyOf(v, i, t.order[k])
+		if v.Type.Width() == value.Var {
+			out[k].str = v.Str[i]
+		}
 	}
+	return out
 }
 
 // sorted returns the rows in order, all but the first `skip`.
@@ -184,13 +229,11 @@ func (t *topRows) sorted(skip int64) []tid.TID {
 	return out
 }
 
-// Len, Less, Swap, Push and Pop are heap.Interface's: the root is the row that comes last.
+// Len, Less and Swap are heap.Interface's: the root is the row that comes last.
 func (t *topRows) Len() int           { return len(t.rows) }
 func (t *topRows) Less(i, j int) bool { return t.compare(t.rows[i], t.rows[j]) > 0 }
 func (t *topRows) Swap(i, j int)      { t.rows[i], t.rows[j] = t.rows[j], t.rows[i] }
 
-// Push is never called: rows are added before the heap is made, and replaced afterwards.
+// Push and Pop are never called: rows are added before there is a heap, and replaced afterwards.
 func (t *topRows) Push(any) {}
-
-// Pop is never called.
 func (t *topRows) Pop() any { return nil }
