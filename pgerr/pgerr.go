@@ -32,6 +32,8 @@ const (
 	InvalidTextRepresentation = "22P02"
 	InvalidParameterValue     = "22023"
 	NotNullViolation          = "23502"
+	InvalidRowCountInLimit    = "2201W"
+	InvalidRowCountInOffset   = "2201X"
 	ReadOnlySQLTransaction    = "25006"
 	DependentObjectsExist     = "2BP01"
 	SerializationFailure      = "40001"

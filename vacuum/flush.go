@@ -43,6 +43,18 @@ func (p *Pool) flush(j Job) (bytes int64, err error) {
 			return 0, err
 		}
 	}
+	// Segments appear in order, so that what is flushed is always a prefix of the table.
+	err = p.Wait(p.ctx, func() bool {
+		cur, ok := p.o.Versions.AcquireTable(j.Table)
+		if !ok {
+			return true
+		}
+		defer cur.Release()
+		return cur.Table.Sealed[0].Tail.Segment() == j.Segment
+	})
+	if err != nil {
+		return 0, err
+	}
 	for {
 		if err := w.ingest(); err != nil {
 			return 0, err
@@ -73,7 +85,6 @@ func (p *Pool) flush(j Job) (bytes int64, err error) {
 			return 0, err
 		}
 		if len(missing) == 0 {
-			w.done()
 			return w.bytes, nil
 		}
 		for _, g := range missing {
@@ -111,6 +122,10 @@ func (p *Pool) publishFlush(j Job, t *version.Table, seg version.SegmentRecord, 
 	}
 	if err := p.o.Store.Publish(pub); err != nil {
 		return err
+	}
+	w.published(seg.Ordinal)
+	for _, r := range runs {
+		w.published(r.Record.Ordinal)
 	}
 	p.o.Versions.Change(func(e *version.Edit) {
 		t := e.Table(j.Table)
@@ -192,7 +207,7 @@ func (p *Pool) publishRun(j Job, w *writer, old []*version.GroupRun) error {
 	if err := p.o.Store.Publish(pub); err != nil {
 		return err
 	}
-	w.done()
+	w.published(rec.Ordinal)
 	p.o.Versions.Change(func(e *version.Edit) {
 		t := e.Table(j.Table)
 		t.Groups = slices.Clone(t.Groups)
@@ -297,8 +312,10 @@ func (w *writer) abort() {
 	w.tables, w.ingested = nil, nil
 }
 
-// done says that everything ingested is published.
-func (w *writer) done() { w.ingested = nil }
+// published says that an ingested SST is named by the manifest now: abort leaves it alone.
+func (w *writer) published(ordinal uint64) {
+	w.ingested = slices.DeleteFunc(w.ingested, func(o uint64) bool { return o == ordinal })
+}
 
 func (w *writer) table() (*store.PageTable, error) {
 	t, err := w.p.o.Store.NewTable()

@@ -34,6 +34,7 @@ type Options struct {
 	Workers  int // jobs at a time, at least 1
 	FanIn    int // see Limits
 	Logger   *slog.Logger
+	Changed  func() // called after every job, without locks
 }
 
 // Pool runs background jobs until it is closed.
@@ -207,6 +208,7 @@ func (p *Pool) work() {
 		p.running++
 		p.mu.Unlock()
 		err := p.run(job)
+		p.o.Changed()
 		p.mu.Lock()
 		p.running--
 		for _, k := range keys {
@@ -280,7 +282,7 @@ func (p *Pool) state() State {
 			ts.Sealed = append(ts.Sealed, SealedState{seg, p.busy[busyKey{Flush, t.Def.ID, seg}]})
 		}
 		for _, g := range t.Groups {
-			gs := GroupState{ID: g.ID, Gaps: gaps(t, g), Busy: p.busy[busyKey{Fill, g.ID, 0}]}
+			gs := GroupState{ID: g.ID, Gaps: Gaps(t, g), Busy: p.busy[busyKey{Fill, g.ID, 0}]}
 			for _, r := range g.Runs {
 				gs.Runs = append(gs.Runs, RunState{r.Record.Ordinal, r.Record.Span, r.Record.Entries,
 					p.busy[busyKey{Merge, g.ID, r.Record.Ordinal}]})
@@ -292,8 +294,8 @@ func (p *Pool) state() State {
 	return s
 }
 
-// gaps returns the flushed segments that no run of the group covers.
-func gaps(t *version.Table, g *version.Group) []uint64 {
+// Gaps returns the flushed segments that no run of the group covers.
+func Gaps(t *version.Table, g *version.Group) []uint64 {
 	var out []uint64
 	i := 0
 	for _, s := range t.Segments {

@@ -20,7 +20,7 @@ const (
 	IndexPrefix   = 'i'
 	SegmentPrefix = 's'
 	RunPrefix     = 'r'
-	miscPrefix    = 'm'
+	MiscPrefix    = 'm'
 )
 
 var errRecord = errors.New("record ends early")
@@ -40,7 +40,7 @@ func RunKey(group uint32, ordinal uint64) []byte {
 }
 
 // SequenceKey is the key of the record that holds the last relation number given out.
-func SequenceKey() []byte { return []byte{miscPrefix, 1} }
+func SequenceKey() []byte { return []byte{MiscPrefix, 1} }
 
 // EncodeTable, DecodeTable, EncodeIndex and DecodeIndex are the stored form of definitions: JSON, so that a later
 // version can add to them.
@@ -96,7 +96,7 @@ func DecodeSegmentRecord(key, value []byte) (SegmentRecord, error) {
 	if r.Bytes, value, err = uvarint(value); err != nil {
 		return r, err
 	}
-	r.Meta, err = heap.DecodeSegmentMeta(value)
+	r.Meta, _, err = heap.DecodeSegmentMeta(value)
 	return r, err
 }
 

@@ -21,8 +21,8 @@ import (
 	"wideleaf/am"
 	"wideleaf/catalog"
 	"wideleaf/heap"
-	"wideleaf/query"
 	"wideleaf/tid"
+	"wideleaf/value"
 )
 
 // Segment is a flushed segment of a table.
@@ -166,34 +166,8 @@ func (s *Set) AcquireTable(id uint32) (TableSnapshot, bool) {
 // Release lets the snapshot go.
 func (ts TableSnapshot) Release() { ts.set.release(ts.v) }
 
-// Query returns the table as the executor reads it.
-func (ts TableSnapshot) Query() *query.Table {
-	t := ts.Table
-	q := &query.Table{Def: t.Def, Flushed: len(t.Segments)}
-	q.Sources = make([]heap.Source, 0, len(t.Segments)+len(t.Sealed)+1)
-	for _, s := range t.Segments {
-		q.Sources = append(q.Sources, s.Segment)
-	}
-	for _, s := range t.Sealed {
-		q.Sources = append(q.Sources, s.Tail.View(s.Rows))
-	}
-	if ts.visible > 0 {
-		q.Sources = append(q.Sources, t.Active.Tail.View(ts.visible))
-	}
-	for _, g := range t.Groups {
-		for _, ix := range g.Indexes {
-			if !ix.Def.Ready {
-				continue
-			}
-			qi := query.Index{Def: ix.Def, Method: ix.Method, Runs: make([]am.Run, 0, len(g.Runs))}
-			for _, r := range g.Runs {
-				qi.Runs = append(qi.Runs, r.Runs[ix.Def.ID])
-			}
-			q.Indexes = append(q.Indexes, qi)
-		}
-	}
-	return q
-}
+// Visible returns how many rows of the active tail the snapshot holds.
+func (ts TableSnapshot) Visible() int { return ts.visible }
 
 // PendingRows returns how many rows of the table no run holds yet.
 func (ts TableSnapshot) PendingRows() int64 {
@@ -360,4 +334,18 @@ func (g *Group) Attnos() []int {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// KeyBytes returns the size of the key that an index with an order would file a row's values under, 0 for one without.
+func (ix *Index) KeyBytes(vals []value.Value) int {
+	enc, ok := ix.Method.(am.KeyEncoder)
+	if !ok {
+		return 0
+	}
+	return len(enc.EncodeKey(ix.Def, vals, nil))
+}
+
+// HasAny reports whether one of the indexes is in the group.
+func (g *Group) HasAny(ids []uint32) bool {
+	return slices.ContainsFunc(g.Indexes, func(ix *Index) bool { return slices.Contains(ids, ix.Def.ID) })
 }

@@ -1,0 +1,425 @@
+package wideleaf
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"wideleaf/heap"
+	"wideleaf/pgerr"
+	"wideleaf/store"
+	"wideleaf/tid"
+	"wideleaf/value"
+	"wideleaf/version"
+)
+
+// CommitOption changes how a commit is done.
+type CommitOption uint8
+
+const (
+	// Sync makes a commit return only when it is durable. It is the default.
+	Sync CommitOption = iota
+	// NoSync lets a commit return as soon as it is in the log's buffers: the latest such commits may be lost in a crash.
+	NoSync
+)
+
+// maxCommitBytes bounds one commit: it is one record of the log, held in memory several times over.
+const maxCommitBytes = 256 << 20
+
+// request is what waits for the leader: rows to commit, or (exec) something to do between two commits.
+type request struct {
+	ops  []insertOp
+	sync bool
+	exec func(*commitGroup) error
+	err  error
+	done chan bool // true: this request's writer leads now; false: it is done, with err
+}
+
+type insertOp struct {
+	table *Table
+	cols  []*value.Vector
+	rows  int
+	block []byte // cols as a row block
+}
+
+// committer is the one door through which rows come in. Writers queue up; the first becomes the leader and commits
+// all that wait as a group: it alone assigns TIDs, writes the log, extends the tails and makes rows visible, so that TID
+// order is log order is visibility order. When its group is done it passes the lead to the first that waits by then.
+// (LevelDB's writers queue.)
+//
+// mu guards queue and leading, and is never held while anything is done.
+type committer struct {
+	db *DB
+
+	mu      sync.Mutex
+	queue   []*request
+	spare   []*request
+	leading bool
+
+	group commitGroup // the leader's
+}
+
+// commitGroup is what the leader works with.
+type commitGroup struct {
+	db      *DB
+	touched []*Table
+	blocks  []rowBlock
+	commit  *store.Commit
+	rows    []version.Rows
+}
+
+type rowBlock struct {
+	table *Table
+	first tid.TID
+	next  tid.TID
+	data  []byte
+}
+
+var requests = sync.Pool{New: func() any { return &request{done: make(chan bool, 1)} }}
+
+// do commits a request, or has it committed by the leader.
+func (c *committer) do(r *request) error {
+	c.mu.Lock()
+	c.queue = append(c.queue, r)
+	lead := !c.leading
+	c.leading = true
+	c.mu.Unlock()
+	if !lead && !<-r.done {
+		return r.err
+	}
+	c.mu.Lock()
+	group := c.queue
+	c.queue, c.spare = c.spare[:0], nil
+	c.mu.Unlock()
+
+	c.process(group)
+	for _, o := range group {
+		if o != r {
+			o.done <- false
+		}
+	}
+	clear(group)
+
+	c.mu.Lock()
+	c.spare = group[:0]
+	if len(c.queue) > 0 {
+		c.queue[0].done <- true
+	} else {
+		c.leading = false
+	}
+	c.mu.Unlock()
+	return r.err
+}
+
+// process commits a group. Requests with exec split it, since they need all before them to be visible.
+func (c *committer) process(group []*request) {
+	for len(group) > 0 {
+		if x := group[0].exec; x != nil {
+			group[0].err = x(&c.group)
+			group = group[1:]
+			continue
+		}
+		n := 1
+		for n < len(group) && group[n].exec == nil {
+			n++
+		}
+		c.commitRows(group[:n])
+		group = group[n:]
+	}
+}
+
+// commitRows writes the rows of requests to the log and the tails and makes them visible, all at once.
+func (c *committer) commitRows(group []*request) {
+	g := &c.group
+	g.reset()
+	sync := false
+	accepted := 0
+	for _, r := range group {
+		if r.err = c.db.store.Err(); r.err != nil {
+			r.err = wrap("", r.err)
+			continue
+		}
+		if r.err = g.admissible(r); r.err != nil {
+			continue
+		}
+		accepted++
+		sync = sync || r.sync
+		for i := range r.ops {
+			g.add(&r.ops[i])
+		}
+	}
+	if accepted == 0 {
+		return
+	}
+	err := g.apply(sync)
+	if err == nil {
+		g.publish()
+		return
+	}
+	// The store takes no more writes now, so that the rows which are in the tails beyond what is visible stay unseen.
+	for _, r := range group {
+		if r.err == nil {
+			r.err = wrap("", err)
+		}
+	}
+}
+
+func (g *commitGroup) reset() {
+	g.touched, g.rows = g.touched[:0], g.rows[:0]
+	for i := range g.blocks {
+		g.blocks[i].table = nil
+		if cap(g.blocks[i].data) > 1<<20 {
+			g.blocks[i].data = nil
+		}
+	}
+	g.blocks = g.blocks[:0]
+}
+
+// admissible checks what may have changed since the request was made.
+func (g *commitGroup) admissible(r *request) error {
+	for i := range r.ops {
+		op := &r.ops[i]
+		if op.table.w.dropped {
+			return notFoundTable(op.table.def.Name)
+		}
+		if err := op.table.w.checkKeys(op); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tableWriter is the leader's view of a table.
+type tableWriter struct {
+	tail    *heap.Tail
+	sealed  []version.Sealed // sealed by the group at work
+	touched bool
+	dropped bool
+	keys    []keyLimit // indexes whose keys may be too long
+}
+
+// add assigns TIDs to an operation's rows and puts them into blocks and tails.
+func (g *commitGroup) add(op *insertOp) {
+	w := &op.table.w
+	if !w.touched {
+		w.touched = true
+		g.touched = append(g.touched, op.table)
+	}
+	for from := 0; from < op.rows; {
+		n := w.tail.Fit(op.cols, from, op.rows)
+		if n == 0 {
+			w.seal(op.table)
+			continue
+		}
+		b := g.block(op.table, tid.New(w.tail.Segment(), 0)+tid.TID(w.tail.Len()))
+		if n == op.rows {
+			b.data = append(b.data, op.block...)
+		} else {
+			b.data = heap.AppendRows(b.data, op.cols, from, from+n)
+		}
+		b.next += tid.TID(n)
+		w.tail.Append(op.cols, from, from+n)
+		from += n
+	}
+}
+
+// seal ends the table's active tail and begins the next.
+func (w *tableWriter) seal(t *Table) {
+	w.sealed = append(w.sealed, version.Sealed{Tail: w.tail, Rows: w.tail.Len()})
+	w.tail = heap.NewTail(t.def, w.tail.Segment()+1)
+}
+
+// maxBlock bounds a row block that gathers several batches.
+const maxBlock = 256 << 10
+
+// block returns the block that rows from a TID on go to: the last one if it ends there, or a new one.
+func (g *commitGroup) block(t *Table, first tid.TID) *rowBlock {
+	for i := len(g.blocks) - 1; i >= 0; i-- {
+		if b := &g.blocks[i]; b.table == t {
+			if b.next == first && first.Offset() != 0 && len(b.data) < maxBlock {
+				return b
+			}
+			break
+		}
+	}
+	if n := len(g.blocks); n < cap(g.blocks) {
+		g.blocks = g.blocks[:n+1]
+	} else {
+		g.blocks = append(g.blocks, rowBlock{})
+	}
+	b := &g.blocks[len(g.blocks)-1]
+	b.table, b.first, b.next, b.data = t, first, first, b.data[:0]
+	return b
+}
+
+func (g *commitGroup) apply(sync bool) error {
+	if g.commit == nil {
+		g.commit = g.db.store.NewCommit()
+	}
+	for i := range g.blocks {
+		b := &g.blocks[i]
+		g.commit.AddRows(b.table.def.ID, b.first, b.data)
+	}
+	return g.commit.Apply(sync)
+}
+
+// publish makes the rows of the touched tables visible and wakes the pool when tails were sealed.
+func (g *commitGroup) publish() {
+	sealed := false
+	for _, t := range g.touched {
+		w := &t.w
+		g.rows = append(g.rows, version.Rows{Table: t.def.ID, Sealed: w.sealed, Active: w.tail, Visible: w.tail.Len()})
+		sealed = sealed || len(w.sealed) > 0
+		w.sealed, w.touched = nil, false
+	}
+	g.db.versions.Commit(g.rows)
+	if sealed {
+		g.db.pool.Notify()
+	}
+}
+
+// keyLimit is an index whose keys may be too long for its access method.
+type keyLimit struct {
+	index *version.Index
+	cols  []int // positions of its columns in the table
+}
+
+// checkKeys refuses rows whose keys an index can't hold.
+func (w *tableWriter) checkKeys(op *insertOp) error {
+	for i := range w.keys {
+		if err := w.keys[i].check(op.cols, op.rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (k *keyLimit) check(cols []*value.Vector, rows int) error {
+	limit := k.index.Method.Abilities().MaxKeyBytes
+	for row := range rows {
+		size := 0
+		for _, c := range k.cols {
+			if v := cols[c]; v.Type.Width() == value.Var {
+				size += len(v.Str[row])
+			}
+		}
+		// Escapes at most double a string; markers and fixed-width columns take at most 9 bytes each.
+		if 2*size+12*len(k.cols) <= limit {
+			continue
+		}
+		vals := make([]value.Value, len(k.cols))
+		for i, c := range k.cols {
+			vals[i] = cols[c].Value(row)
+		}
+		if n := k.index.KeyBytes(vals); n > limit {
+			return &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: k.index.Def.Name,
+				Message: fmt.Sprintf("index row size %d exceeds %s maximum %d for index %q", n, k.index.Def.Method, limit, k.index.Def.Name),
+				Hint:    "Values larger than 1/3 of a buffer page cannot be indexed."}
+		}
+	}
+	return nil
+}
+
+// insert commits operations as one.
+func (db *DB) insert(ctx context.Context, ops []insertOp, opts []CommitOption) error {
+	if len(ops) == 0 {
+		return nil
+	}
+	if err := db.admit(ctx); err != nil {
+		return err
+	}
+	r := requests.Get().(*request)
+	r.ops, r.sync, r.exec, r.err = ops, true, nil, nil
+	for _, o := range opts {
+		r.sync = o != NoSync
+	}
+	err := db.committer.do(r)
+	r.ops = nil
+	requests.Put(r)
+	return err
+}
+
+// between runs f between two commits.
+func (db *DB) between(f func(*commitGroup) error) error {
+	r := requests.Get().(*request)
+	r.ops, r.exec, r.err = nil, f, nil
+	err := db.committer.do(r)
+	r.exec = nil
+	requests.Put(r)
+	return err
+}
+
+// Backpressure. Sealed tails hold memory, and runs that wait for merging slow queries down, so both are bounded: writers
+// are slowed from half of a bound on, by a delay for each commit that grows to slowest, and wait at the bound, until the
+// pool has caught up or their context ends.
+const (
+	slowest  = 2 * time.Millisecond
+	maxRuns  = 64 // runs of a group
+	waitStep = 50 * time.Millisecond
+)
+
+// admit slows the caller down, or makes it wait, when the background work is behind.
+func (db *DB) admit(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return wrap("", err)
+	}
+	p := db.pressure.Load()
+	if p < pressureSlow {
+		return nil
+	}
+	if p < pressureFull {
+		return sleep(ctx, slowest*time.Duration(p-pressureSlow+1)/(pressureFull-pressureSlow))
+	}
+	for db.pressure.Load() >= pressureFull {
+		if err := db.store.Err(); err != nil {
+			return wrap("", err)
+		}
+		changed := db.pool.Changed()
+		select {
+		case <-ctx.Done():
+			return wrap("", ctx.Err())
+		case <-db.ctx.Done():
+			return errClosed()
+		case <-changed:
+		case <-time.After(waitStep):
+		}
+		db.measurePressure()
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return wrap("", ctx.Err())
+	case <-t.C:
+		return nil
+	}
+}
+
+// Pressure is in sixteenths of a bound.
+const (
+	pressureSlow = 8
+	pressureFull = 16
+)
+
+// measurePressure is called whenever a tail was sealed or a job ended.
+func (db *DB) measurePressure() {
+	sn := db.versions.Acquire()
+	defer sn.Release()
+	var sealed int64
+	runs := 0
+	for _, t := range sn.Version().Tables() {
+		for _, s := range t.Sealed {
+			sealed += s.Tail.Bytes()
+		}
+		for _, g := range t.Groups {
+			runs = max(runs, len(g.Runs))
+		}
+	}
+	p := max(sealed*pressureFull/max(db.o.share(tailShare), 2*heap.TailBytes), int64(runs*pressureFull/maxRuns))
+	db.pressure.Store(p)
+}

@@ -1,0 +1,247 @@
+package wideleaf
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"wideleaf/am"
+	"wideleaf/am/btree"
+	"wideleaf/page"
+	"wideleaf/pgerr"
+	"wideleaf/store"
+	"wideleaf/tid"
+	"wideleaf/vacuum"
+	"wideleaf/version"
+)
+
+// methods are the access methods that an index can have, by name.
+var methods = map[string]am.Method{
+	"btree": btree.Method,
+}
+
+// DB is an open database. Its methods may be called concurrently.
+//
+// Locks, in the order in which they may be taken: the lead (committer), the pool's publish lock, mu, the version set's
+// lock. mu guards the names of tables and indexes.
+type DB struct {
+	dir       string
+	o         Options
+	store     *store.DB
+	cache     *page.Cache
+	versions  *version.Set
+	pool      *vacuum.Pool
+	committer committer
+	pressure  atomic.Int64 // see measurePressure
+
+	ctx    context.Context // ends when Close begins
+	cancel context.CancelCauseFunc
+
+	mu       sync.RWMutex
+	tables   map[string]*Table
+	indexes  map[string]uint32 // ID by name, those being built included
+	sequence uint32            // last relation or group number given out
+
+	users    sync.Mutex // guards active and closed
+	active   int
+	closed   bool
+	inactive chan struct{} // closed when active is 0 and closed is set
+}
+
+// Open opens the database in a directory, and creates it when the directory is absent or empty. A nil o stands for the
+// defaults. What a crash left is put in order: rows committed and not flushed are read back from the log, indexes whose
+// building was cut short are removed.
+//
+// It fails with ErrInvalid when the directory is something else, in use (55006), or of a newer format, and with
+// ErrCorrupt when anything that must be there is missing or damaged.
+func Open(dir string, o *Options) (*DB, error) {
+	opts, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	st, err := store.Open(dir, store.Options{
+		FS:            opts.FS,
+		ReadOnly:      opts.ReadOnly,
+		CacheBytes:    opts.share(cacheShare),
+		MemTableBytes: opts.share(memtableShare),
+		Logger:        opts.Logger,
+	})
+	if err != nil {
+		return nil, wrap(dir, err)
+	}
+	db := &DB{
+		dir:      dir,
+		o:        opts,
+		store:    st,
+		cache:    page.NewCache(opts.share(decodedShare)),
+		tables:   map[string]*Table{},
+		indexes:  map[string]uint32{},
+		inactive: make(chan struct{}),
+	}
+	db.committer.db = db
+	db.committer.group.db = db
+	db.ctx, db.cancel = context.WithCancelCause(context.Background())
+	if err := db.recover(); err != nil {
+		_ = st.Close(nil) // the first error tells more
+		return nil, wrap(dir, err)
+	}
+	if !opts.ReadOnly {
+		db.pool.Start()
+	}
+	return db, nil
+}
+
+// lastClose is what Close leaves for the next Open to compare with what it finds.
+type lastClose struct {
+	Next map[uint32]tid.TID // by table: the TID after its last row
+}
+
+// Close stops the background work, waits for calls under way, cancelling queries, and closes the database. Rows in
+// tails stay in the log; nothing needs to be flushed first. It returns within about five seconds even if a query does
+// not end (its loop is stuck): then the error says so, the database takes no more calls, and Close may be called again.
+func (db *DB) Close() error {
+	db.users.Lock()
+	first := !db.closed
+	db.closed = true
+	idle := db.active == 0
+	if first && idle {
+		close(db.inactive)
+	}
+	db.users.Unlock()
+	db.cancel(errClosed())
+	if first {
+		db.pool.Close()
+	}
+	select {
+	case <-db.inactive:
+	case <-time.After(closeTimeout):
+		return &Error{Kind: ErrInvalid, Code: pgerr.ObjectInUse, Message: "queries of the database are still running", Object: db.dir}
+	}
+	db.users.Lock()
+	defer db.users.Unlock()
+	if db.store == nil {
+		return errClosed()
+	}
+	last := lastClose{Next: map[uint32]tid.TID{}}
+	for _, t := range db.tables {
+		if ts, ok := db.versions.AcquireTable(t.def.ID); ok {
+			last.Next[t.def.ID] = ts.LastTID()
+			ts.Release()
+		}
+	}
+	final, err := json.Marshal(last)
+	if err == nil {
+		err = db.store.Close(final)
+	}
+	db.store = nil
+	return wrap(db.dir, err)
+}
+
+const closeTimeout = 5 * time.Second
+
+// enter registers a call; leave must follow. It fails when the database is closed.
+func (db *DB) enter() error {
+	db.users.Lock()
+	defer db.users.Unlock()
+	if db.closed {
+		return errClosed()
+	}
+	db.active++
+	return nil
+}
+
+func (db *DB) leave() {
+	db.users.Lock()
+	db.active--
+	if db.active == 0 && db.closed {
+		close(db.inactive)
+	}
+	db.users.Unlock()
+}
+
+// writable is enter for calls that change the database.
+func (db *DB) writable() error {
+	if db.o.ReadOnly {
+		return &Error{Kind: ErrReadOnly, Code: pgerr.ReadOnlySQLTransaction, Message: "the database is open read-only", Object: db.dir}
+	}
+	return db.enter()
+}
+
+func errClosed() error {
+	return &Error{Kind: ErrClosed, Code: pgerr.AdminShutdown, Message: "the database is closed"}
+}
+
+// during returns a context that also ends when the database is closed.
+func (db *DB) during(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(db.ctx, func() { cancel(errClosed()) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// cause turns the error of a call under a context of during into what its caller should see.
+func cause(ctx context.Context, object string, err error) error {
+	if err != nil && errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		var e *Error
+		if errors.As(context.Cause(ctx), &e) {
+			return e
+		}
+	}
+	return wrap(object, err)
+}
+
+// Table returns the table of a name: the exact one, or the only one that differs in case alone.
+func (db *DB) Table(name string) (*Table, error) {
+	if err := db.enter(); err != nil {
+		return nil, err
+	}
+	defer db.leave()
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	if t := db.tables[name]; t != nil {
+		return t, nil
+	}
+	var found *Table
+	for n, t := range db.tables {
+		if strings.EqualFold(n, name) {
+			if found != nil {
+				return nil, notFoundTable(name)
+			}
+			found = t
+		}
+	}
+	if found == nil {
+		return nil, notFoundTable(name)
+	}
+	return found, nil
+}
+
+// Tables returns all tables by name.
+func (db *DB) Tables() []*Table {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	ts := slices.Collect(maps.Values(db.tables))
+	slices.SortFunc(ts, func(a, b *Table) int { return strings.Compare(a.def.Name, b.def.Name) })
+	return ts
+}
+
+func notFoundTable(name string) error {
+	return &Error{Kind: ErrNotFound, Code: pgerr.UndefinedTable, Object: name, Message: fmt.Sprintf("relation %q does not exist", name)}
+}
+
+// Settle returns when no background work runs or is due, with the error of a job that fails meanwhile.
+func (db *DB) Settle(ctx context.Context) error {
+	if err := db.writable(); err != nil {
+		return err
+	}
+	defer db.leave()
+	ctx, done := db.during(ctx)
+	defer done()
+	return cause(ctx, "", db.pool.Settle(ctx))
+}

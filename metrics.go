@@ -1,0 +1,86 @@
+package wideleaf
+
+import (
+	"time"
+
+	"wideleaf/store"
+	"wideleaf/value"
+	"wideleaf/version"
+)
+
+// Metrics is what the engine tells of itself at a moment. Counters count since Open.
+type Metrics struct {
+	Tables, Indexes int
+	Segments        int
+	Runs            int   // runs of all indexes, as groups keep them: one a group, merged together
+	PendingRows     int64 // rows that no index run holds yet, over all tables with indexes
+	PendingPages    int64 // pages that their keys would fill, over all indexes
+
+	Flushes, Merges      int64
+	FlushTime, MergeTime time.Duration
+	EntriesMerged        int64
+	BytesFlushed         int64   // pages written by flushes
+	BytesMerged          int64   // pages written by merges
+	VersionsHeld         int     // versions that readers hold, the current one included
+	RetiredFiles         int     // files that wait for readers before they are freed
+	Backlog              float64 // of sealed tails and runs: writers are slowed from 0.5 on and wait at 1
+	BackgroundError      error   // of the last job, nil when it succeeded
+
+	Store store.Metrics // what Pebble tells
+}
+
+// Metrics returns the engine's metrics.
+func (db *DB) Metrics() (Metrics, error) {
+	var m Metrics
+	if err := db.enter(); err != nil {
+		return m, err
+	}
+	defer db.leave()
+	sn := db.versions.Acquire()
+	for _, t := range sn.Version().Tables() {
+		m.Tables++
+		m.Segments += len(t.Segments)
+		rows := int64(sn.Visible(t.Def.ID))
+		for _, s := range t.Sealed {
+			rows += int64(s.Rows)
+		}
+		indexes := 0
+		for _, g := range t.Groups {
+			indexes += len(g.Indexes)
+			m.Runs += len(g.Runs)
+			for _, ix := range g.Indexes {
+				m.PendingPages += pendingPages(ix, rows)
+			}
+		}
+		m.Indexes += indexes
+		if indexes > 0 {
+			m.PendingRows += rows
+		}
+	}
+	sn.Release()
+	st := db.pool.Stats()
+	m.Flushes, m.Merges, m.FlushTime, m.MergeTime = st.Flushes, st.Merges, st.FlushTime, st.MergeTime
+	m.EntriesMerged, m.BytesFlushed, m.BytesMerged = st.EntriesMerged, st.BytesFlushed, st.BytesMerged
+	m.VersionsHeld, m.RetiredFiles = db.versions.Held()
+	m.Backlog = float64(db.pressure.Load()) / pressureFull
+	m.BackgroundError = wrap("", db.pool.Err())
+	m.Store = db.store.Metrics()
+	return m, nil
+}
+
+// pendingPages estimates the pages that rows would fill as plain (key, TID) entries of an index.
+func pendingPages(ix *version.Index, rows int64) int64 {
+	const tidBytes, usable, stringGuess = 8, 8192 - 32, 24
+	entry := int64(tidBytes)
+	for _, c := range ix.Def.Columns {
+		switch c.Type.Width() {
+		case value.Word32:
+			entry += 4
+		case value.Word64:
+			entry += 8
+		default:
+			entry += stringGuess
+		}
+	}
+	return (rows*entry + usable - 1) / usable
+}

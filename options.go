@@ -1,0 +1,86 @@
+package wideleaf
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Options configure a database. The zero value of a field is its default. All are about resources: none changes what
+// is stored.
+type Options struct {
+	// MemoryLimit is, in bytes, what the engine plans to use in all: tails of new rows, Pebble's memtables and block
+	// cache, decoded pages, background work. Default 512 MiB, minimum 64 MiB, maximum 1 TiB. It is divided by fixed
+	// shares (memoryShares); the Go heap is larger than what is in use, so a process should leave a third on top.
+	MemoryLimit int64
+	// Workers is how many background jobs (flush, merge) run at a time. Default: the number of processors that Go uses,
+	// since ingesting at full speed keeps about one of them busy in the background for each one in the foreground.
+	// Maximum 256.
+	Workers int
+	// MergeFanIn is how many runs of about one size are merged into one. Default 8: every entry is rewritten once for
+	// each factor of 8 of the table's size, and a query looks into fewer than 8 runs for each. From 2 to 64.
+	MergeFanIn int
+	// ReadOnly opens an existing database without changing it. Default false.
+	ReadOnly bool
+	// Logger receives what happens in the background. Default: slog.Default().
+	Logger *slog.Logger
+	// FS is the file system. Default: the operating system's.
+	FS vfs.FS
+}
+
+const (
+	defaultMemoryLimit = 512 << 20
+	minMemoryLimit     = 64 << 20
+	maxMemoryLimit     = 1 << 40
+	maxWorkers         = 256
+	defaultFanIn       = 8
+)
+
+// withDefaults checks o, reporting everything that is wrong with it at once, and fills in the defaults.
+func (o *Options) withDefaults() (Options, error) {
+	var out Options
+	if o != nil {
+		out = *o
+	}
+	var errs []error
+	check := func(name string, v, lo, hi int64) {
+		if v != 0 && (v < lo || v > hi) {
+			errs = append(errs, fmt.Errorf("%s is %d, must be 0 (the default) or from %d to %d", name, v, lo, hi))
+		}
+	}
+	check("MemoryLimit", out.MemoryLimit, minMemoryLimit, maxMemoryLimit)
+	check("Workers", int64(out.Workers), 1, maxWorkers)
+	check("MergeFanIn", int64(out.MergeFanIn), 2, 64)
+	if len(errs) > 0 {
+		return out, &Error{Kind: ErrInvalid, Code: codeInvalidParameter, Message: "invalid options", Object: "Options", Err: errors.Join(errs...)}
+	}
+	if out.MemoryLimit == 0 {
+		out.MemoryLimit = defaultMemoryLimit
+	}
+	if out.Workers == 0 {
+		out.Workers = min(runtime.GOMAXPROCS(0), maxWorkers)
+	}
+	if out.MergeFanIn == 0 {
+		out.MergeFanIn = defaultFanIn
+	}
+	if out.Logger == nil {
+		out.Logger = slog.Default()
+	}
+	if out.FS == nil {
+		out.FS = vfs.Default
+	}
+	return out, nil
+}
+
+// memoryShares says what MemoryLimit is spent on, in sixteenths of it.
+const (
+	cacheShare    = 4 // Pebble's block cache
+	memtableShare = 2 // one memtable; Pebble may have another that it is flushing
+	decodedShare  = 1 // decoded inner pages and directories (page.Cache)
+	tailShare     = 5 // tails that wait to be flushed; the active ones come on top
+)
+
+func (o *Options) share(sixteenths int64) int64 { return o.MemoryLimit / 16 * sixteenths }

@@ -1,0 +1,257 @@
+package wideleaf
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"wideleaf/am"
+	"wideleaf/heap"
+	"wideleaf/pgerr"
+	"wideleaf/query"
+	"wideleaf/query/sql"
+	"wideleaf/version"
+)
+
+// Row is one row of a result: a value for each column asked for.
+type Row []Value
+
+// Query is a query of one table in the making: its methods set a part of it and return it. Nothing is read, and no
+// mistake reported, until Count, Aggregate or Rows runs it; each reads the table as it is at that moment, whole commits
+// up to the newest. A Query belongs to one goroutine; it may be run any number of times.
+type Query struct {
+	t       *Table
+	where   []string
+	exprs   []sql.Expr
+	selects []string
+	orderBy string
+	limit   int64
+	offset  int64
+	limited bool
+}
+
+// Query begins a query of the table: all rows and columns until told otherwise.
+func (t *Table) Query() *Query { return &Query{t: t} }
+
+// Where adds a condition in SQL, such as "c1 < 100000 and c2 between 5 and 7"; all conditions added must hold.
+func (q *Query) Where(condition string) *Query {
+	q.where = append(q.where, condition)
+	return q
+}
+
+// Filter adds a condition built by Col, And, Or and Not.
+func (q *Query) Filter(e Condition) *Query {
+	q.exprs = append(q.exprs, e)
+	return q
+}
+
+// Select names the columns of Rows, in SQL's way of writing names; ctid is the row's TID.
+func (q *Query) Select(columns ...string) *Query {
+	q.selects = append(q.selects, columns...)
+	return q
+}
+
+// OrderBy sets the order of Rows, such as "c5 desc nulls last, c1". Rows that it finds equal come in TID order.
+func (q *Query) OrderBy(keys string) *Query {
+	q.orderBy = keys
+	return q
+}
+
+// Limit sets how many rows Rows yields at most; Offset how many it leaves out first. Negative ones are refused.
+func (q *Query) Limit(n int64) *Query {
+	q.limit, q.limited = n, true
+	return q
+}
+
+// Offset leaves out the first n rows.
+func (q *Query) Offset(n int64) *Query {
+	q.offset = n
+	return q
+}
+
+// Condition is a condition in the form that Col, And, Or and Not build.
+type Condition = sql.Expr
+
+// Col names a column, exactly as it is written in the table; its methods compare it.
+func Col(name string) *sql.Column { return sql.Col(name) }
+
+// And, Or and Not combine conditions.
+func And(cs ...Condition) Condition { return sql.And(cs...) }
+func Or(cs ...Condition) Condition  { return sql.Or(cs...) }
+func Not(c Condition) Condition     { return sql.Not(c) }
+
+// queryTable returns a snapshot's table as the executor reads it.
+func queryTable(ts version.TableSnapshot) *query.Table {
+	t := ts.Table
+	q := &query.Table{Def: t.Def, Flushed: len(t.Segments)}
+	q.Sources = make([]heap.Source, 0, len(t.Segments)+len(t.Sealed)+1)
+	for _, s := range t.Segments {
+		q.Sources = append(q.Sources, s.Segment)
+	}
+	for _, s := range t.Sealed {
+		q.Sources = append(q.Sources, s.Tail.View(s.Rows))
+	}
+	if ts.Visible() > 0 {
+		q.Sources = append(q.Sources, t.Active.Tail.View(ts.Visible()))
+	}
+	for _, g := range t.Groups {
+		for _, ix := range g.Indexes {
+			if !ix.Def.Ready {
+				continue
+			}
+			qi := query.Index{Def: ix.Def, Method: ix.Method, Runs: make([]am.Run, len(g.Runs))}
+			for i, r := range g.Runs {
+				qi.Runs[i] = r.Runs[ix.Def.ID]
+			}
+			q.Indexes = append(q.Indexes, qi)
+		}
+	}
+	return q
+}
+
+// pred binds the conditions.
+func (q *Query) pred() (*query.Pred, error) {
+	exprs := append([]sql.Expr(nil), q.exprs...)
+	for _, text := range q.where {
+		e, err := sql.ParseCondition(text)
+		if err != nil {
+			return nil, err
+		}
+		exprs = append(exprs, e)
+	}
+	switch len(exprs) {
+	case 0:
+		return &query.Pred{Kind: query.True}, nil
+	case 1:
+		return query.Bind(exprs[0], q.t.def)
+	}
+	return query.Bind(sql.And(exprs...), q.t.def)
+}
+
+// run calls f with the table as it is now, under a context that also ends when the database is closed.
+func (q *Query) run(ctx context.Context, f func(context.Context, *query.Table) error) error {
+	db := q.t.db
+	if err := db.enter(); err != nil {
+		return err
+	}
+	defer db.leave()
+	ts, err := q.t.acquire()
+	if err != nil {
+		return err
+	}
+	defer ts.Release()
+	ctx, done := db.during(ctx)
+	defer done()
+	return cause(ctx, q.t.def.Name, f(ctx, queryTable(ts)))
+}
+
+// Count returns the number of rows for which the conditions hold. Select, OrderBy, Limit and Offset don't matter.
+func (q *Query) Count(ctx context.Context) (int64, error) {
+	p, err := q.pred()
+	if err != nil {
+		return 0, err
+	}
+	var n int64
+	err = q.run(ctx, func(ctx context.Context, t *query.Table) error {
+		n, err = query.Count(ctx, t, p)
+		return err
+	})
+	return n, err
+}
+
+// Aggregate returns aggregates over the rows for which the conditions hold: count(*), count(c), count(distinct c),
+// sum(c), avg(c), min(c), max(c). Results have PostgreSQL's types: sums of int8 and means of integers are numeric, whose
+// Value holds the exact decimal text; no rows make NULL, and a count 0.
+func (q *Query) Aggregate(ctx context.Context, exprs ...string) ([]Value, error) {
+	p, err := q.pred()
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := sql.ParseAggregates(strings.Join(exprs, ", "))
+	if err != nil {
+		return nil, err
+	}
+	aggs, err := query.BindAggregates(parsed, q.t.def)
+	if err != nil {
+		return nil, err
+	}
+	var out []Value
+	err = q.run(ctx, func(ctx context.Context, t *query.Table) error {
+		out, err = query.Aggregates(ctx, t, p, aggs)
+		return err
+	})
+	return out, err
+}
+
+// spec binds what Rows needs.
+func (q *Query) spec() (spec query.RowsSpec, names []string, err error) {
+	if spec.Pred, err = q.pred(); err != nil {
+		return spec, nil, err
+	}
+	spec.Limit, spec.Offset = -1, -1
+	if q.limited {
+		spec.Limit = q.limit
+		if q.limit < 0 {
+			return spec, nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidRowCountInLimit, Message: "LIMIT must not be negative"}
+		}
+	}
+	if q.offset < 0 {
+		return spec, nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidRowCountInOffset, Message: "OFFSET must not be negative"}
+	}
+	if q.offset > 0 {
+		spec.Offset = q.offset
+	}
+	selects := "*"
+	if len(q.selects) > 0 {
+		selects = strings.Join(q.selects, ", ")
+	}
+	items, err := sql.ParseSelectList(selects)
+	if err != nil {
+		return spec, nil, err
+	}
+	if spec.Columns, names, err = query.BindSelectList(items, q.t.def); err != nil {
+		return spec, nil, err
+	}
+	if q.orderBy != "" {
+		keys, err := sql.ParseOrderBy(q.orderBy)
+		if err != nil {
+			return spec, nil, err
+		}
+		if spec.OrderBy, err = query.BindOrderBy(keys, q.t.def); err != nil {
+			return spec, nil, err
+		}
+	}
+	return spec, names, nil
+}
+
+// Columns returns the names of the columns that Rows yields.
+func (q *Query) Columns() ([]string, error) {
+	_, names, err := q.spec()
+	return names, err
+}
+
+// Rows yields the rows for which the conditions hold, in the order asked for, else in TID order. An error is the last
+// thing yielded. While the loop runs, what the query reads is held; leaving it early is fine.
+func (q *Query) Rows(ctx context.Context) iter.Seq2[Row, error] {
+	return func(yield func(Row, error) bool) {
+		spec, _, err := q.spec()
+		stopped := false
+		if err == nil {
+			err = q.run(ctx, func(ctx context.Context, t *query.Table) error {
+				for row, err := range query.Rows(ctx, t, spec) {
+					if err != nil {
+						return err
+					}
+					if !yield(row, nil) {
+						stopped = true
+						return nil
+					}
+				}
+				return nil
+			})
+		}
+		if err != nil && !stopped {
+			yield(nil, err)
+		}
+	}
+}

@@ -1,0 +1,295 @@
+package wideleaf
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"wideleaf/catalog"
+	"wideleaf/heap"
+	"wideleaf/pgerr"
+	"wideleaf/store"
+	"wideleaf/tid"
+	"wideleaf/vacuum"
+	"wideleaf/value"
+	"wideleaf/version"
+)
+
+// recovered is what the records say, while it is put together.
+type recovered struct {
+	tables  map[uint32]*version.Table
+	groups  map[uint32]*version.Group
+	owner   map[uint32]uint32 // table of a group
+	drop    [][]byte          // records of what a crash left half built
+	retired []uint64          // SSTs of those
+}
+
+// recover builds the current version from the store's records and row blocks.
+func (db *DB) recover() error {
+	r := &recovered{
+		tables: map[uint32]*version.Table{},
+		groups: map[uint32]*version.Group{},
+		owner:  map[uint32]uint32{},
+	}
+	for _, step := range []func(*recovered) error{db.recoverCatalog, db.recoverSegments, db.recoverRuns, db.recoverTails} {
+		if err := step(r); err != nil {
+			return err
+		}
+	}
+	var tables []*version.Table
+	for _, t := range r.tables {
+		slices.SortFunc(t.Groups, func(a, b *version.Group) int { return int(a.ID) - int(b.ID) })
+		tables = append(tables, t)
+	}
+	db.versions = version.NewSet(tables, func() {
+		if db.pool != nil {
+			go db.pool.Notify() // the pool may hold its lock while it lets a snapshot go
+		}
+	})
+	db.pool = vacuum.NewPool(vacuum.Options{
+		Store:    db.store,
+		Versions: db.versions,
+		Cache:    db.cache,
+		Workers:  db.o.Workers,
+		FanIn:    db.o.MergeFanIn,
+		Logger:   db.o.Logger,
+		Changed:  db.measurePressure,
+	})
+	for _, t := range tables {
+		w := tableWriter{tail: t.Active.Tail}
+		for _, g := range t.Groups {
+			for _, ix := range g.Indexes {
+				w.limitKeys(t.Def, ix)
+			}
+		}
+		db.tables[t.Def.Name] = &Table{db: db, def: t.Def, w: w}
+	}
+	if err := db.compareLastClose(); err != nil {
+		return err
+	}
+	db.measurePressure()
+	if db.o.ReadOnly {
+		return nil
+	}
+	if len(r.drop) > 0 {
+		if err := db.store.Publish(store.Publication{Delete: r.drop}); err != nil {
+			return err
+		}
+	}
+	live := map[uint64]bool{}
+	for _, t := range tables {
+		for _, s := range t.Segments {
+			live[s.Record.Ordinal] = true
+		}
+		for _, g := range t.Groups {
+			for _, run := range g.Runs {
+				live[run.Record.Ordinal] = true
+			}
+		}
+	}
+	return db.store.ExciseOrphans(context.Background(), live)
+}
+
+func damaged(what string, err error) error {
+	return &Error{Kind: ErrCorrupt, Code: pgerr.DataCorrupted, Message: what, Err: err}
+}
+
+func (db *DB) recoverCatalog(r *recovered) error {
+	err := db.store.Records(version.TablePrefix, func(rec store.Record) error {
+		def, err := version.DecodeTable(rec.Value)
+		if err != nil {
+			return damaged("the definition of a table is damaged", err)
+		}
+		r.tables[def.ID] = &version.Table{Def: def}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := db.store.Records(version.MiscPrefix, func(rec store.Record) error {
+		return json.Unmarshal(rec.Value, &db.sequence)
+	}); err != nil {
+		return err
+	}
+	return db.store.Records(version.IndexPrefix, func(rec store.Record) error {
+		def, err := version.DecodeIndex(rec.Value)
+		if err != nil {
+			return damaged("the definition of an index is damaged", err)
+		}
+		if !def.Ready {
+			r.drop = append(r.drop, slices.Clone(rec.Key))
+			return nil
+		}
+		t, m := r.tables[def.TableID], methods[def.Method]
+		switch {
+		case t == nil:
+			return damaged(fmt.Sprintf("the table of index %q is missing", def.Name), nil)
+		case m == nil:
+			return &Error{Kind: ErrInvalid, Code: pgerr.UndefinedObject, Object: def.Name,
+				Message: fmt.Sprintf("index %q has the unknown access method %q", def.Name, def.Method)}
+		}
+		for _, c := range def.Columns {
+			if t.Def.Column(c.Attno) < 0 {
+				return damaged(fmt.Sprintf("a column of index %q is missing", def.Name), nil)
+			}
+		}
+		g := r.groups[def.Group]
+		if g == nil {
+			g = &version.Group{ID: def.Group}
+			r.groups[g.ID], r.owner[g.ID] = g, def.TableID
+			t.Groups = append(t.Groups, g)
+		}
+		g.Indexes = append(g.Indexes, &version.Index{Def: def, Method: m})
+		db.indexes[def.Name] = def.ID
+		return nil
+	})
+}
+
+func (db *DB) recoverSegments(r *recovered) error {
+	return db.store.Records(version.SegmentPrefix, func(rec store.Record) error {
+		sr, err := version.DecodeSegmentRecord(rec.Key, rec.Value)
+		if err != nil {
+			return damaged("the record of a segment is damaged", err)
+		}
+		t := r.tables[sr.Table]
+		if t == nil {
+			return damaged(fmt.Sprintf("the table of segment %d of relation %d is missing", sr.Segment, sr.Table), nil)
+		}
+		s, err := vacuum.OpenSegment(db.store, db.cache, t, sr)
+		if err != nil {
+			return fmt.Errorf("table %q, segment %d: %w", t.Def.Name, sr.Segment, err)
+		}
+		t.Segments = append(t.Segments, &version.Segment{Segment: s, Record: sr})
+		return nil
+	})
+}
+
+func (db *DB) recoverRuns(r *recovered) error {
+	err := db.store.Records(version.RunPrefix, func(rec store.Record) error {
+		rr, err := version.DecodeRunRecord(rec.Key, rec.Value)
+		if err != nil {
+			return damaged("the record of a run is damaged", err)
+		}
+		g := r.groups[rr.Group]
+		if g == nil {
+			r.drop = append(r.drop, slices.Clone(rec.Key)) // of indexes that were being built
+			return nil
+		}
+		run, err := vacuum.OpenRun(db.store, db.cache, g, rr)
+		if err != nil {
+			return err
+		}
+		g.Runs = append(g.Runs, run)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, g := range r.groups {
+		slices.SortFunc(g.Runs, func(a, b *version.GroupRun) int {
+			switch {
+			case a.Record.Span.First < b.Record.Span.First:
+				return -1
+			case a.Record.Span.First > b.Record.Span.First:
+				return 1
+			}
+			return 0
+		})
+		for i := 1; i < len(g.Runs); i++ {
+			if g.Runs[i].Record.Span.First < g.Runs[i-1].Record.Span.End {
+				return damaged(fmt.Sprintf("two runs of index %q cover segment %d", g.Indexes[0].Def.Name, g.Runs[i].Record.Span.First), nil)
+			}
+		}
+		t := r.tables[r.owner[g.ID]]
+		if gaps := vacuum.Gaps(t, g); len(gaps) > 0 {
+			return damaged(fmt.Sprintf("the run of index %q over segment %d of table %q is missing", g.Indexes[0].Def.Name, gaps[0], t.Def.Name), nil)
+		}
+	}
+	return nil
+}
+
+// recoverTails rebuilds the tails from the row blocks. Where one segment ends and the next begins stands in the TIDs.
+func (db *DB) recoverTails(r *recovered) error {
+	for _, t := range r.tables {
+		next := uint64(0)
+		if n := len(t.Segments); n > 0 {
+			next = t.Segments[n-1].Record.Segment + 1
+		}
+		types := make([]value.Type, len(t.Def.Columns))
+		cols := make([]*value.Vector, len(types))
+		for i, c := range t.Def.Columns {
+			types[i], cols[i] = c.Type, new(value.Vector)
+		}
+		tail := heap.NewTail(t.Def, next)
+		err := db.store.RowBlocks(t.Def.ID, func(first tid.TID, block []byte) error {
+			if first.Segment() < next {
+				return damaged(fmt.Sprintf("row %s of table %q is both in the log and in a segment", first, t.Def.Name), nil)
+			}
+			if first.Segment() > tail.Segment() && first.Offset() == 0 {
+				if tail.Len() > 0 {
+					t.Sealed = append(t.Sealed, version.Sealed{Tail: tail, Rows: tail.Len()})
+				}
+				tail = heap.NewTail(t.Def, first.Segment())
+			}
+			if want := tid.New(tail.Segment(), 0) + tid.TID(tail.Len()); first != want {
+				return damaged(fmt.Sprintf("the rows of table %q from %s to %s are missing", t.Def.Name, want, first), nil)
+			}
+			for i := range cols {
+				cols[i].Reset(types[i])
+			}
+			rows, err := heap.DecodeRows(block, types, cols)
+			if err == nil && (rows == 0 || tail.Len()+rows > tid.SegmentRows) {
+				err = errors.New("it has too many rows")
+			}
+			if err != nil {
+				return damaged(fmt.Sprintf("the row block at %s of table %q is damaged", first, t.Def.Name), err)
+			}
+			tail.Append(cols, 0, rows)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		t.Active = version.NewActive(tail, tail.Len())
+	}
+	return nil
+}
+
+// compareLastClose refuses a database that has lost rows since it was closed.
+func (db *DB) compareLastClose() error {
+	final, ok := db.store.LastClose()
+	if !ok {
+		return nil
+	}
+	var last lastClose
+	if err := json.Unmarshal(final, &last); err != nil {
+		return damaged("the account of the last close is damaged", err)
+	}
+	for id, next := range last.Next {
+		ts, ok := db.versions.AcquireTable(id)
+		if !ok {
+			return damaged(fmt.Sprintf("the table with relation number %d is missing", id), nil)
+		}
+		got := ts.LastTID()
+		ts.Release()
+		if got < next {
+			return damaged(fmt.Sprintf("the rows of table %q from %s to %s were there at the last close and are missing", ts.Table.Def.Name, got, next), nil)
+		}
+	}
+	return nil
+}
+
+// limitKeys notes that keys of an index may be too long; only strings can be.
+func (w *tableWriter) limitKeys(t *catalog.Table, ix *version.Index) {
+	k := keyLimit{index: ix}
+	strings := false
+	for _, c := range ix.Def.Columns {
+		k.cols = append(k.cols, t.Column(c.Attno))
+		strings = strings || c.Type.Width() == value.Var
+	}
+	if strings {
+		w.keys = append(w.keys, k)
+	}
+}

@@ -1,0 +1,265 @@
+package wideleaf
+
+import (
+	"context"
+	"fmt"
+
+	"wideleaf/catalog"
+	"wideleaf/heap"
+	"wideleaf/pgerr"
+	"wideleaf/version"
+)
+
+// MaxValueBytes is the longest a text value may be.
+const MaxValueBytes = heap.MaxValueBytes
+
+// Column is a column of a table.
+type Column struct {
+	Name    string // 1 to 63 bytes, unique in the table
+	Type    Type
+	NotNull bool
+}
+
+// Table is a table of an open database. Its methods may be called concurrently.
+type Table struct {
+	db  *DB
+	def *catalog.Table
+	w   tableWriter // the leader's
+}
+
+// Name returns the table's name.
+func (t *Table) Name() string { return t.def.Name }
+
+// Columns returns the table's columns in order.
+func (t *Table) Columns() []Column {
+	cols := make([]Column, len(t.def.Columns))
+	for i, c := range t.def.Columns {
+		cols[i] = Column{c.Name, c.Type, c.NotNull}
+	}
+	return cols
+}
+
+// acquire takes a snapshot of the table.
+func (t *Table) acquire() (version.TableSnapshot, error) {
+	ts, ok := t.db.versions.AcquireTable(t.def.ID)
+	if !ok {
+		return ts, notFoundTable(t.def.Name)
+	}
+	return ts, nil
+}
+
+// InsertBatch commits the rows of a batch, all or none, in their order. When it returns without error every query sees
+// them, and with Sync (the default) they are durable. The batch may be reset and used again then.
+//
+// Errors: 23502 for NULL in a NOT NULL column, 22021 for text that is not UTF-8, 54000 for values and keys that are too
+// long, 42P01 when the table was dropped; ErrCanceled when the context ended while the engine made writers wait; ErrReadOnly
+// once a write to the disk has failed.
+func (t *Table) InsertBatch(ctx context.Context, b *Batch, opts ...CommitOption) error {
+	if err := t.db.writable(); err != nil {
+		return err
+	}
+	defer t.db.leave()
+	var ops [1]insertOp
+	n, err := t.op(b, &ops[0])
+	if err != nil || n == 0 {
+		return err
+	}
+	return t.db.insert(ctx, ops[:], opts)
+}
+
+// op makes the operation that inserts a batch, whose rows it returns.
+func (t *Table) op(b *Batch, op *insertOp) (rows int, err error) {
+	if b.def != t.def {
+		return 0, &Error{Kind: ErrInvalid, Code: pgerr.InvalidParameterValue, Object: t.def.Name,
+			Message: fmt.Sprintf("the batch was made for another table than %q", t.def.Name)}
+	}
+	n := b.Len()
+	if err := b.check(); err != nil || n == 0 {
+		return 0, err
+	}
+	if size := b.bytes(); size > maxCommitBytes {
+		return 0, &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: t.def.Name,
+			Message: fmt.Sprintf("a commit of %d bytes is larger than %d", size, maxCommitBytes),
+			Hint:    "Insert the rows in several batches."}
+	}
+	*op = insertOp{table: t, cols: b.cols, rows: n, block: heap.AppendRows(nil, b.cols, 0, n)}
+	return n, nil
+}
+
+// Insert commits one row of Go values, as Batch.Append takes them.
+func (t *Table) Insert(ctx context.Context, row []any, opts ...CommitOption) error {
+	b := t.NewBatch()
+	if err := b.Append(row...); err != nil {
+		return err
+	}
+	return t.InsertBatch(ctx, b, opts...)
+}
+
+// Tx collects the changes of one commit.
+type Tx struct {
+	db      *DB
+	batches []*Batch // one a table, in the order of first use
+	tables  []*Table
+	bytes   int64
+	done    bool
+}
+
+// Update runs f and commits what it did through the transaction, all or nothing, also over several tables. When f
+// returns an error nothing happens, and Update returns that error.
+func (db *DB) Update(ctx context.Context, f func(*Tx) error, opts ...CommitOption) error {
+	if err := db.writable(); err != nil {
+		return err
+	}
+	defer db.leave()
+	tx := &Tx{db: db}
+	err := f(tx)
+	tx.done = true
+	if err != nil {
+		return err
+	}
+	var ops []insertOp
+	for i, b := range tx.batches {
+		var op insertOp
+		n, err := tx.tables[i].op(b, &op)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			ops = append(ops, op)
+		}
+	}
+	return db.insert(ctx, ops, opts)
+}
+
+// InsertBatch adds the rows of a batch to the transaction; the batch may be reset at once.
+func (tx *Tx) InsertBatch(t *Table, b *Batch) error {
+	dst, err := tx.batch(t)
+	if err != nil {
+		return err
+	}
+	if b.def != t.def {
+		_, err := t.op(b, nil)
+		return err
+	}
+	if err := b.check(); err != nil {
+		return err
+	}
+	if tx.bytes += b.bytes(); tx.bytes > maxCommitBytes {
+		return &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: t.def.Name,
+			Message: fmt.Sprintf("a commit of %d bytes is larger than %d", tx.bytes, maxCommitBytes),
+			Hint:    "Insert the rows in several commits."}
+	}
+	for i, v := range b.cols {
+		d := dst.cols[i]
+		base := d.N
+		d.U32 = append(d.U32, v.U32...)
+		d.U64 = append(d.U64, v.U64...)
+		d.Str = append(d.Str, v.Str...)
+		d.N += v.N
+		if v.HasNulls() {
+			for row := range v.N {
+				if v.IsNull(row) {
+					d.SetNull(base + row)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Insert adds one row to the transaction.
+func (tx *Tx) Insert(t *Table, row []any) error {
+	b, err := tx.batch(t)
+	if err != nil {
+		return err
+	}
+	return b.Append(row...)
+}
+
+func (tx *Tx) batch(t *Table) (*Batch, error) {
+	if tx.done {
+		return nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidParameterValue, Message: "the transaction has ended"}
+	}
+	if t.db != tx.db {
+		return nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidParameterValue, Object: t.def.Name,
+			Message: fmt.Sprintf("table %q is of another database", t.def.Name)}
+	}
+	for i, o := range tx.tables {
+		if o == t {
+			return tx.batches[i], nil
+		}
+	}
+	tx.tables = append(tx.tables, t)
+	tx.batches = append(tx.batches, t.NewBatch())
+	return tx.batches[len(tx.batches)-1], nil
+}
+
+// Flush writes the table's newest rows into a segment of their own, with their index entries, and returns when that is
+// done. It is never needed for durability or queries.
+func (t *Table) Flush(ctx context.Context) error {
+	if err := t.db.writable(); err != nil {
+		return err
+	}
+	defer t.db.leave()
+	ctx, done := t.db.during(ctx)
+	defer done()
+	var last uint64
+	err := t.db.between(func(g *commitGroup) error {
+		w := &t.w
+		last = w.tail.Segment()
+		if w.dropped {
+			return notFoundTable(t.def.Name)
+		}
+		if w.tail.Len() == 0 {
+			return nil
+		}
+		g.reset()
+		w.seal(t)
+		w.touched = true
+		g.touched = append(g.touched, t)
+		g.publish()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return cause(ctx, t.def.Name, t.db.pool.Wait(ctx, func() bool {
+		ts, ok := t.db.versions.AcquireTable(t.def.ID)
+		if !ok {
+			return true
+		}
+		defer ts.Release()
+		return len(ts.Table.Sealed) == 0 || ts.Table.Sealed[0].Tail.Segment() > last
+	}))
+}
+
+// TableSize is what a table takes.
+type TableSize struct {
+	Rows       int64
+	HeapBytes  int64 // stored pages of its segments; rows in the log are not counted
+	IndexBytes int64 // stored pages of its indexes
+	LoggedRows int64 // rows that are in memory and the log only
+}
+
+// Size returns the table's size.
+func (t *Table) Size() (TableSize, error) {
+	if err := t.db.enter(); err != nil {
+		return TableSize{}, err
+	}
+	defer t.db.leave()
+	ts, err := t.acquire()
+	if err != nil {
+		return TableSize{}, err
+	}
+	defer ts.Release()
+	s := TableSize{Rows: ts.Rows(), LoggedRows: ts.PendingRows()}
+	for _, seg := range ts.Table.Segments {
+		s.HeapBytes += int64(seg.Record.Bytes)
+	}
+	for _, g := range ts.Table.Groups {
+		for _, r := range g.Runs {
+			s.IndexBytes += int64(r.Record.Bytes)
+		}
+	}
+	return s, nil
+}
