@@ -26,10 +26,11 @@ type (
 	}
 	selectItem struct {
 		Pos   lexer.Position
-		Star  bool         `parser:"( @'*'"`
-		Expr  Expr         `parser:"| @@"`
-		Alias *lexer.Token `parser:"  ('as'? @(Ident | Quoted))? )"`
+		Star  bool  `parser:"( @'*'"`
+		Expr  Expr  `parser:"| @@"`
+		Alias alias `parser:"  @@? )"`
 	}
+	alias struct{ name string }
 )
 
 var (
@@ -40,6 +41,23 @@ var (
 func build[G any]() *participle.Parser[G] {
 	return participle.MustBuild[G](participle.Lexer(definition{}), participle.CaseInsensitive("Ident"),
 		participle.ParseTypeWith(parseExpr))
+}
+
+// Parse parses AS and any name, or only a name that is not reserved.
+func (a *alias) Parse(lex *lexer.PeekingLexer) error {
+	t := lex.Peek()
+	switch {
+	case t.Type == tokIdent && strings.EqualFold(t.Value, "as"):
+		lex.Next()
+		if t = lex.Peek(); t.Type != tokIdent && t.Type != tokQuoted {
+			return syntaxError(t)
+		}
+	case t.Type != tokQuoted && (t.Type != tokIdent || reserved[strings.ToLower(t.Value)]):
+		return participle.NextMatch
+	}
+	lex.Next()
+	a.name = column(t).Name
+	return nil
 }
 
 // parseList parses a text by a grammar and returns PostgreSQL's errors.
@@ -89,10 +107,7 @@ func ParseSelectList(text string) ([]SelectItem, error) {
 	}
 	items := make([]SelectItem, len(list.Items))
 	for i, it := range list.Items {
-		items[i] = SelectItem{Star: it.Star, Expr: it.Expr, At: it.Pos.Column}
-		if it.Alias != nil {
-			items[i].Alias = column(it.Alias).Name
-		}
+		items[i] = SelectItem{Star: it.Star, Expr: it.Expr, Alias: it.Alias.name, At: it.Pos.Column}
 	}
 	return items, nil
 }
