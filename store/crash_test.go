@@ -348,6 +348,9 @@ func TestLogDamage(t *testing.T) {
 			if n < commits-1 {
 				t.Errorf("%s: byte %d of %d: %d of %d commits are there", name, i, len(whole), n, commits)
 			}
+			if n < commits && i < len(whole)*(commits-3)/commits {
+				t.Errorf("%s: byte %d of %d: lost silently", name, i, len(whole))
+			}
 			if err := db.Close(nil); err != nil {
 				t.Fatal(err)
 			}

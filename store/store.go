@@ -111,6 +111,14 @@ func (db *DB) open() error {
 		}
 		created = !exists // or an earlier creation did not end
 	}
+	if db.last.state != stateClosed { // else there is nothing in the logs
+		if err := db.checkLogs(); err != nil {
+			if !errors.Is(err, ErrCorrupt) || !db.o.Salvage {
+				return err
+			}
+			bad(err)
+		}
+	}
 	if err := db.openPebble(created); err != nil {
 		return err
 	}
