@@ -16,6 +16,7 @@ const (
 	costEntry = 3.0  // decoding an index entry and adding its TID to a set
 	costLeaf  = 3000 // reaching an index leaf: fetching and verifying its page, finding the place in it
 	costPage  = 5000 // the same for a page of a heap column, and comparing its values
+	costPlace = 500  // finding the place of one interval of a condition in an index run
 )
 
 // parallelFrom is the cost from which two index scans are worth a goroutine each: starting and joining one costs some
@@ -24,6 +25,35 @@ const parallelFrom = 100e3
 
 // indexCost is the cost of fetching the TIDs of a condition from an index.
 func indexCost(entries, leaves float64) float64 { return entries*costEntry + leaves*costLeaf }
+
+// intervalsCost is what the intervals of a condition add to indexCost in so many runs.
+func intervalsCost(intervals, runs int) float64 {
+	return costPlace * float64(intervals) * float64(runs)
+}
+
+// pageWeight is how many times costPage a page costs for a condition of so many intervals: each value is looked up among
+// them.
+func pageWeight(intervals int) float64 { return 1 + math.Log2(float64(max(intervals, 1))) }
+
+// sampled is how many of a condition's intervals are asked an estimate for; the others are taken to be like them.
+const sampled = 32
+
+// sample returns `sampled` of a condition's intervals, evenly spread, and how many each stands for.
+func sample(r *value.Ranges) (*value.Ranges, float64) {
+	n := len(r.Words) + len(r.Strings)
+	if n <= sampled {
+		return r, 1
+	}
+	s := &value.Ranges{}
+	for i := range sampled {
+		if at := i * n / sampled; len(r.Words) > 0 {
+			s.Words = append(s.Words, r.Words[at])
+		} else {
+			s.Strings = append(s.Strings, r.Strings[at])
+		}
+	}
+	return s, float64(n) / sampled
+}
 
 // filterCost is the cost of checking a condition on n candidates in a heap column of the given number of pages: a
 // page for each candidate at the most, and no more than there are.

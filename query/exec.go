@@ -24,6 +24,7 @@ type executor struct {
 	rows      float64
 	pending   pending.List
 	estimates map[*Pred]estimate
+	half      bool // it runs beside another, and starts no more
 }
 
 func newExecutor(ctx context.Context, t *Table) *executor {

@@ -49,7 +49,7 @@ func (e *executor) narrow(p *Pred, within *tid.Set) (candidates, error) {
 	if within != nil {
 		n = float64(within.Count())
 	}
-	if within == nil && len(terms) > 1 && inParallel(terms[0].index, terms[1].index) &&
+	if within == nil && !e.half && len(terms) > 1 && inParallel(terms[0].index, terms[1].index) &&
 		useIndex(terms[0].index, filterCost(n, terms[0].pages)) &&
 		useIndex(terms[1].index, filterCost(terms[0].rows, terms[1].pages)) {
 		if found.set, err = e.fetchBoth(terms[0], terms[1]); err != nil {
@@ -88,7 +88,7 @@ func (e *executor) fetchBoth(a, b term) (*tid.Set, error) {
 	for i, t := range []term{a, b} {
 		g.Go(func() (err error) {
 			own := *e // executors belong to one goroutine
-			own.ctx, own.estimates = ctx, nil
+			own.ctx, own.estimates, own.half = ctx, nil, true
 			sets[i], err = own.fetch(t, nil)
 			return err
 		})
@@ -373,25 +373,39 @@ func (e *executor) estimate(p *Pred) (estimate, error) {
 // estimatePath asks the runs of an index for their estimates, and takes pending rows to be like the others.
 func (e *executor) estimatePath(p *path, preds []*Pred) (estimate, error) {
 	est := estimate{rows: e.rows, index: math.Inf(1)}
+	intervals := 0
 	for _, c := range preds {
-		est.pages += columnPages(e.rows, c.Type)
+		n := len(c.Ranges.Words) + len(c.Ranges.Strings)
+		est.pages += columnPages(e.rows, c.Type) * pageWeight(n)
+		intervals = max(intervals, n)
 	}
 	if p == nil {
 		return est, nil
 	}
+	conds, times := slices.Clone(p.conds), 1.0
+	for i, c := range conds {
+		if c != nil {
+			var k float64
+			conds[i], k = sample(c)
+			times *= k
+		}
+	}
 	var rows, leaves float64
 	for _, r := range p.index.Runs {
-		x, err := r.Estimate(p.conds)
+		x, err := r.Estimate(conds)
 		if err != nil {
 			return est, err
 		}
-		rows += x.Rows
-		leaves += x.Pages
+		rows += min(x.Rows*times, float64(r.Meta().Entries))
+		leaves += min(x.Pages*times, float64(r.Meta().Blocks))
 	}
 	est.index = indexCost(rows, leaves)
+	if intervals > 1 {
+		est.index += intervalsCost(intervals, len(p.index.Runs))
+	}
 	if waiting := float64(e.pending.Rows()); waiting > 0 {
 		for _, c := range preds {
-			est.index += costPage * columnPages(waiting, c.Type)
+			est.index += costPage * columnPages(waiting, c.Type) * pageWeight(len(c.Ranges.Words)+len(c.Ranges.Strings))
 		}
 		share := 1.0
 		if waiting < e.rows {

@@ -268,7 +268,9 @@ func genValue(t *rapid.T, typ value.Type) value.Value {
 	case value.Bool:
 		return value.OfBool(rapid.Bool().Draw(t, "bool"))
 	}
-	return value.OfText(rapid.StringOfN(rapid.RuneFrom([]rune("abé")), 0, 3, -1).Draw(t, "text"))
+	// Prefixes around the eight bytes that sorting compares first.
+	prefix := rapid.SampledFrom([]string{"", "", "aaaaaa", "aaaaaaaa", "\x00"}).Draw(t, "prefix")
+	return value.OfText(prefix + rapid.StringOfN(rapid.RuneFrom([]rune("abé\x00")), 0, 3, -1).Draw(t, "text"))
 }
 
 func genModel(t *rapid.T) *model {
@@ -291,6 +293,14 @@ func genModel(t *rapid.T) *model {
 
 func genRanges(t *rapid.T, typ value.Type) value.Ranges {
 	var r value.Ranges
+	if typ == value.Int4 && rapid.IntRange(0, 9).Draw(t, "list") == 0 {
+		step := rapid.IntRange(2, 5).Draw(t, "step") // a long IN list: more intervals than are sampled
+		for v := -100; v < 100; v += step {
+			c := uint64(value.Int4Code(int32(v)))
+			r.Words = append(r.Words, value.Interval{Lo: c, Hi: c})
+		}
+		return r
+	}
 	for range rapid.IntRange(1, 3).Draw(t, "intervals") {
 		a, b := genValue(t, typ), genValue(t, typ)
 		if a.IsNull() || b.IsNull() {

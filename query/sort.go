@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"container/heap"
+	"context"
 	"encoding/binary"
 	"slices"
 	"strings"
@@ -40,7 +41,11 @@ func (e *executor) orderedRows(spec RowsSpec, f *fetcher, yield func([]value.Val
 			top.addAll(m.src.Number(), offs, keys)
 		}
 	}
-	return e.fetchInOrder(top.sorted(max(spec.Offset, 0)), f, yield)
+	ts, err := top.sorted(e.ctx, max(spec.Offset, 0))
+	if err != nil {
+		return err
+	}
+	return e.fetchInOrder(ts, f, yield)
 }
 
 func attnosOf(keys []OrderKey) []int {
@@ -216,17 +221,30 @@ func (t *topRows) fullKeys(full bool, i int, keys *fetcher) []sortKey {
 	return out
 }
 
-// sorted returns the rows in order, all but the first `skip`.
-func (t *topRows) sorted(skip int64) []tid.TID {
-	slices.SortFunc(t.rows, t.compare)
+// sorted returns the rows in order, all but the first `skip`. Once the context is cancelled all rows compare as equal,
+// which ends the sorting.
+func (t *topRows) sorted(ctx context.Context, skip int64) ([]tid.TID, error) {
+	compared, stop := 0, false
+	slices.SortFunc(t.rows, func(a, b sortRow) int {
+		if compared++; compared&(1<<16-1) == 0 && ctx.Err() != nil {
+			stop = true
+		}
+		if stop {
+			return 0
+		}
+		return t.compare(a, b)
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if skip >= int64(len(t.rows)) {
-		return nil
+		return nil, nil
 	}
 	out := make([]tid.TID, 0, int64(len(t.rows))-skip)
 	for _, r := range t.rows[skip:] {
 		out = append(out, r.tid)
 	}
-	return out
+	return out, nil
 }
 
 // Len, Less and Swap are heap.Interface's: the root is the row that comes last.

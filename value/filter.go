@@ -1,5 +1,8 @@
 package value
 
+// manyIntervals is from how many intervals on finding each value's by binary search is faster than a pass for each.
+const manyIntervals = 32
+
 // Select sets bit i of out, which holds at least (v.N+63)/64 words, for every row i of v that satisfies the
 // condition. Bits of other rows are left as they are.
 func (r Ranges) Select(v *Vector, out []uint64) {
@@ -10,12 +13,20 @@ func (r Ranges) Select(v *Vector, out []uint64) {
 func (r Ranges) SelectAt(v *Vector, out []uint64, at int) {
 	out = out[at>>6:]
 	words := (v.N + 63) >> 6
-	switch v.Type.Width() {
-	case Word32:
+	if len(r.Words) > manyIntervals {
+		for i := range v.N {
+			if r.ContainsCode(v.Code(i)) && !v.IsNull(i) {
+				out[i>>6] |= 1 << (i & 63)
+			}
+		}
+	}
+	switch width := v.Type.Width(); {
+	case len(r.Words) > manyIntervals:
+	case width == Word32:
 		for _, iv := range r.Words {
 			selectInterval(v.U32[:v.N], uint32(iv.Lo), uint32(iv.Hi), v.Nulls, out)
 		}
-	case Word64:
+	case width == Word64:
 		for _, iv := range r.Words {
 			selectInterval(v.U64[:v.N], iv.Lo, iv.Hi, v.Nulls, out)
 		}
