@@ -195,7 +195,9 @@ func (p *Pool) work() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for p.ctx.Err() == nil {
-		p.free()
+		if p.free() {
+			continue // p.mu was let go: what was true may not be
+		}
 		job, ok := p.next()
 		if !ok {
 			p.wake.Wait()
@@ -228,11 +230,12 @@ func (p *Pool) work() {
 	}
 }
 
-// free gives back the space of SSTs that no version names. p.mu is held and let go meanwhile.
-func (p *Pool) free() {
+// free gives back the space of SSTs that no version names, and reports whether there were any. p.mu is held, and let go
+// meanwhile.
+func (p *Pool) free() bool {
 	ordinals := p.o.Versions.Retired()
 	if len(ordinals) == 0 {
-		return
+		return false
 	}
 	p.mu.Unlock()
 	for _, o := range ordinals {
@@ -242,6 +245,7 @@ func (p *Pool) free() {
 		}
 	}
 	p.mu.Lock()
+	return true
 }
 
 // next picks the most urgent job that may run now. p.mu is held.
