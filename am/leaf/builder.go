@@ -88,7 +88,7 @@ func (b *Builder) AddPacked(a []uint64, base uint64, shift uint) int {
 // add appends a block of keys[i]-from, the first of which is stored as first, with TIDs from lo to hi.
 func (b *Builder) add(keys []uint64, tids []uint32, from, first uint64, lo, hi uint32, kw uint, null bool) int {
 	n := len(tids)
-	tw := widthOf(uint64(hi - lo))
+	tw := max(widthOf(uint64(hi-lo)), 1) // 0 says that they are consecutive
 	if hi-lo == uint32(n-1) && consecutive(tids) {
 		tw = 0
 	}

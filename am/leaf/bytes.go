@@ -237,7 +237,7 @@ func (b *BytesBuilder) Add(text []byte, ends []int, tids []uint32) bool {
 	for _, t := range tids {
 		lo, hi = min(lo, t), max(hi, t)
 	}
-	tw := widthOf(uint64(hi - lo))
+	tw := max(widthOf(uint64(hi-lo)), 1) // 0 says that they are consecutive
 	if hi-lo == uint32(n-1) && consecutive(tids) {
 		tw = 0
 	}
