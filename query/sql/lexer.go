@@ -78,6 +78,8 @@ type scanner struct {
 	text string
 	at   int // byte
 	char int // character of at, from 1
+
+	signs int // up to here there are only signs, each an operator
 }
 
 // Next returns the next token; spaces and comments are passed over.
@@ -133,7 +135,12 @@ func (s *scanner) Next() (lexer.Token, error) {
 	case strings.IndexByte("()[],;.:", c) >= 0:
 		return s.token(tokPunct, 1), nil
 	case isOpChar(c):
-		return s.token(tokOp, opEnd(rest)), nil
+		if s.at < s.signs {
+			return s.token(tokOp, 1), nil
+		}
+		n, run := opEnd(rest)
+		s.signs = s.at + run
+		return s.token(tokOp, n), nil
 	}
 	_, n := utf8.DecodeRuneInString(rest)
 	return lexer.Token{}, s.error(rest[:n], "syntax error")
@@ -280,16 +287,20 @@ func commentEnd(s string) (int, bool) {
 }
 
 // opEnd returns the end of the operator at the start of s: the longest run of operator characters before a comment
-// that, so that a=-1 works, does not end in a sign unless it has a character that SQL's own operators lack.
-func opEnd(s string) int {
-	n := 0
-	for n < len(s) && isOpChar(s[n]) && !strings.HasPrefix(s[n:], "--") && !strings.HasPrefix(s[n:], "/*") {
-		n++
+// that, so that a=-1 works, does not end in a sign unless it has a character that SQL's own operators lack. run is the
+// end of the signs that it does not end in.
+func opEnd(s string) (n, run int) {
+	unsigned := 1
+	for run < len(s) && isOpChar(s[run]) && !strings.HasPrefix(s[run:], "--") && !strings.HasPrefix(s[run:], "/*") {
+		if s[run] != '+' && s[run] != '-' {
+			unsigned = run + 1
+		}
+		run++
 	}
-	for n > 1 && (s[n-1] == '+' || s[n-1] == '-') && !strings.ContainsAny(s[:n], "~!@#%^&|`?") {
-		n--
+	if strings.ContainsAny(s[:run], "~!@#%^&|`?") {
+		return run, run
 	}
-	return n
+	return unsigned, run
 }
 
 // unquote returns the name that a quoted identifier stands for.

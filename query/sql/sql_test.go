@@ -141,6 +141,7 @@ func TestDepth(t *testing.T) {
 		{"parentheses", "(", "a", ")", 500, true}, {"parentheses", "(", "a", ")", 4900, true}, {"parentheses", "(", "a", ")", 100_000, false},
 		{"open", "(", "", "", 1_000_000, false}, {"not", "NOT ", "a", "", 500, true}, {"not", "NOT ", "a", "", 100_000, false},
 		{"not", "NOT (", "a", ")", 501, true}, {"sign", "- ", "a", "", 100_000, false}, {"prefix", "@ ", "a", "", 100_000, false},
+		{"signs", "+", "a", "", 100_000, false},
 		{"and", "", "a", " AND a", 100_000, true}, {"or", "", "a", " OR a = 1", 100_000, true}, {"mixed", "", "a", " OR a AND b", 100_000, true},
 		{"nested and", "(a AND ", "b", ")", 400, true}, {"nested and", "(a AND ", "b", ")", 100_000, false},
 		{"left", "", "a", " + a", 4000, true}, {"left", "", "a", " + a", 100_000, false}, {"is", "", "a", " IS NULL", 100_000, false},
