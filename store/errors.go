@@ -57,6 +57,9 @@ func translate(err error) error {
 
 // read runs a reading operation of Pebble.
 func (db *DB) read(op func() error) (err error) {
+	if db.closed.Load() {
+		return ErrClosed
+	}
 	defer recovered(&err)
 	return translate(op())
 }
@@ -64,6 +67,9 @@ func (db *DB) read(op func() error) (err error) {
 // write runs a writing operation of Pebble and returns nil only if it, and everything before it, was written without a
 // failure.
 func (db *DB) write(op func() error) (err error) {
+	if db.closed.Load() {
+		return ErrClosed
+	}
 	if db.o.ReadOnly {
 		return ErrReadOnly
 	}

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync/atomic"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -30,6 +32,30 @@ type events struct {
 	rewrittenPages  atomic.Uint64 // bytes of SSTs with pages that a flush or compaction wrote
 	misplacedTables atomic.Uint64 // page SSTs ingested above the lowest level
 	corruptions     atomic.Uint64
+	failed          atomic.Int64 // see scheduler
+}
+
+// scheduler is Pebble's, with one compaction at a time, and lets it rest when there is no sense in compacting: Pebble
+// itself tries a compaction that failed again at once, for ever. It is the variant that grants when a compaction ends
+// or is asked for, not periodically, which only a varying limit needs.
+type scheduler struct {
+	*pebble.ConcurrencyLimitScheduler
+	fs     *freezeFS
+	failed *atomic.Int64 // when the last compaction failed, in Unix nanoseconds
+}
+
+func newScheduler(fs *freezeFS, e *events) *scheduler {
+	return &scheduler{pebble.NewConcurrencyLimitSchedulerWithNoPeriodicGrantingForTest(), fs, &e.failed}
+}
+
+// restAfterFailure is how long no compaction starts after one that failed. The next flush after it asks again.
+const restAfterFailure = 10 * time.Second
+
+func (s *scheduler) TrySchedule() (bool, pebble.CompactionGrantHandle) {
+	if s.fs.frozen() || time.Since(time.Unix(0, s.failed.Load())) < restAfterFailure {
+		return false, nil
+	}
+	return s.ConcurrencyLimitScheduler.TrySchedule()
 }
 
 // lowestLevel is where SSTs of pages belong.
@@ -43,6 +69,9 @@ func (e *events) listener(l *slog.Logger) *pebble.EventListener {
 		},
 		BackgroundError: func(err error) { l.Error("Pebble background error", "error", err) },
 		CompactionEnd: func(info pebble.CompactionInfo) {
+			if info.Err != nil && !errors.Is(info.Err, pebble.ErrCancelledCompaction) {
+				e.failed.Store(time.Now().UnixNano())
+			}
 			if info.Err != nil || info.Reason == "move" {
 				return
 			}
@@ -96,7 +125,7 @@ type Metrics struct {
 
 // Metrics returns the current numbers.
 func (db *DB) Metrics() (out Metrics) {
-	_ = db.read(func() error { // closed: all 0
+	_ = db.read(func() error { // all 0 once closed
 		m := db.p.Metrics()
 		out = Metrics{
 			CompactedBytes:  db.events.compactedBytes.Load(),

@@ -57,7 +57,7 @@ type DB struct {
 	touchMu sync.Mutex
 	touched atomic.Bool // something was written since Open
 	events  events
-	close   sync.Once
+	closed  atomic.Bool
 }
 
 const (
@@ -222,6 +222,7 @@ func (db *DB) openPebble(create bool) (err error) {
 		Logger:                      &logger{db.o.Logger, db.fs},
 		EventListener:               db.events.listener(db.o.Logger),
 	}
+	o.Experimental.CompactionScheduler = newScheduler(db.fs, &db.events)
 	o.Experimental.ReadSamplingMultiplier = -1 // reading starts no compaction
 	defer func() {
 		if p := recover(); p != nil {
@@ -293,16 +294,16 @@ func (db *DB) LastClose() (data []byte, ok bool) { return db.last.data, db.last.
 // The final data are for LastClose; they are not stored if the last close was clean and nothing was written since. A
 // frozen database closes within seconds and returns why it is frozen.
 func (db *DB) Close(final []byte) error {
-	err := ErrClosed
-	db.close.Do(func() { err = db.closeOnce(final) })
-	return err
-}
-
-func (db *DB) closeOnce(final []byte) error {
+	if db.closed.Load() {
+		return ErrClosed
+	}
 	write := !db.o.ReadOnly && (db.touched.Load() || db.last.state != stateClosed)
 	var flushed error
 	if write && db.fs.err() == nil {
 		flushed = db.write(db.p.Flush) // SSTs notice all damage, the log does not
+	}
+	if db.closed.Swap(true) {
+		return ErrClosed
 	}
 	acc := db.books.account
 	return errors.Join(flushed, db.shutWith(func() error {
