@@ -51,11 +51,22 @@ func newScheduler(fs *freezeFS, e *events) *scheduler {
 // restAfterFailure is how long no compaction starts after one that failed. The next flush after it asks again.
 const restAfterFailure = 10 * time.Second
 
-func (s *scheduler) TrySchedule() (bool, pebble.CompactionGrantHandle) {
-	if s.fs.frozen() || time.Since(time.Unix(0, s.failed.Load())) < restAfterFailure {
-		return false, nil
+// Register is called by Pebble.
+func (s *scheduler) Register(goroutines int, db pebble.DBForCompaction) {
+	s.ConcurrencyLimitScheduler.Register(goroutines, restingDB{db, s})
+}
+
+// restingDB allows no compaction while it rests.
+type restingDB struct {
+	pebble.DBForCompaction
+	s *scheduler
+}
+
+func (db restingDB) GetAllowedWithoutPermission() int {
+	if db.s.fs.frozen() || time.Since(time.Unix(0, db.s.failed.Load())) < restAfterFailure {
+		return 0
 	}
-	return s.ConcurrencyLimitScheduler.TrySchedule()
+	return db.DBForCompaction.GetAllowedWithoutPermission()
 }
 
 // lowestLevel is where SSTs of pages belong.
