@@ -1,0 +1,81 @@
+package wideleaf
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"wideleaf/value"
+)
+
+// BenchmarkInsertWide inserts rows of 128 random int4 columns, every one indexed, from eight goroutines: one operation
+// is one row, background work until the last commit included. Run it with -benchtime 2000000x.
+func BenchmarkInsertWide(b *testing.B) {
+	for _, batch := range []int{1, 100} {
+		b.Run(fmt.Sprint("batch", batch), func(b *testing.B) {
+			ctx := context.Background()
+			db, err := Open(b.TempDir(), &Options{Logger: quiet})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer db.Close()
+			cols := intColumns(128)
+			tb, err := db.CreateTable(ctx, "a", cols...)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := db.CreateIndexes(ctx, "a", indexEvery("a", cols)...); err != nil {
+				b.Fatal(err)
+			}
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			var wg sync.WaitGroup
+			b.ResetTimer()
+			for client := range 8 {
+				wg.Add(1)
+				go func() {
+					defer wg.Done()
+					rnd := rand.New(rand.NewPCG(uint64(client), 1))
+					rows := tb.NewBatch()
+					for left.Add(-int64(batch)) > -int64(batch) {
+						rows.Reset()
+						for c := range cols {
+							v := rows.Column(c)
+							for range batch {
+								v.AppendCode(uint64(value.Int4Code(rnd.Int32N(2_000_000_000))))
+							}
+						}
+						if err := tb.InsertBatch(ctx, rows, NoSync); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				}()
+			}
+			wg.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+			b.StopTimer()
+			if err := db.Settle(ctx); err != nil {
+				b.Fatal(err)
+			}
+			m, err := db.Metrics()
+			if err != nil {
+				b.Fatal(err)
+			}
+			size, err := tb.Size()
+			if err != nil {
+				b.Fatal(err)
+			}
+			flushed := float64(size.Rows - size.LoggedRows)
+			b.ReportMetric(float64(size.IndexBytes)/flushed, "index-B/row")
+			b.ReportMetric(float64(size.HeapBytes)/flushed, "heap-B/row")
+			b.ReportMetric(float64(m.FlushTime.Nanoseconds())/flushed/128, "flush-ns/entry")
+			if m.EntriesMerged > 0 {
+				b.ReportMetric(float64(m.MergeTime.Nanoseconds())/float64(m.EntriesMerged), "merge-ns/entry")
+			}
+		})
+	}
+}
