@@ -3,6 +3,7 @@ package wideleaf
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,7 +41,24 @@ type insertOp struct {
 	table *Table
 	cols  []*value.Vector
 	rows  int
-	block []byte // cols as a row block
+	block *[]byte // cols as a row block, from blockPool
+}
+
+// blockPool keeps the memory of row blocks, which writers encode before they queue up.
+var blockPool = sync.Pool{New: func() any { return new([]byte) }}
+
+// encode makes the operation's row block.
+func (op *insertOp) encode(size int64) {
+	op.block = blockPool.Get().(*[]byte)
+	*op.block = heap.AppendRows(slices.Grow((*op.block)[:0], int(size)), op.cols, 0, op.rows)
+}
+
+// release gives the block's memory back.
+func (op *insertOp) release() {
+	if cap(*op.block) <= 1<<20 {
+		blockPool.Put(op.block)
+	}
+	op.block = nil
 }
 
 // committer is the one door through which rows come in. Writers queue up; the first becomes the leader and commits
@@ -214,7 +232,7 @@ func (g *commitGroup) add(op *insertOp) {
 		}
 		b := g.block(op.table, tid.New(w.tail.Segment(), 0)+tid.TID(w.tail.Len()))
 		if n == op.rows {
-			b.data = append(b.data, op.block...)
+			b.data = append(b.data, *op.block...)
 		} else {
 			b.data = heap.AppendRows(b.data, op.cols, from, from+n)
 		}
@@ -326,6 +344,11 @@ func (db *DB) insert(ctx context.Context, ops []insertOp, opts []CommitOption) e
 	if len(ops) == 0 {
 		return nil
 	}
+	defer func() {
+		for i := range ops {
+			ops[i].release()
+		}
+	}()
 	if err := db.admit(ctx); err != nil {
 		return err
 	}

@@ -77,12 +77,14 @@ func (t *Table) op(b *Batch, op *insertOp) (rows int, err error) {
 	if err := b.check(); err != nil || n == 0 {
 		return 0, err
 	}
-	if size := b.bytes(); size > maxCommitBytes {
+	size := b.bytes()
+	if size > maxCommitBytes {
 		return 0, &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: t.def.Name,
 			Message: fmt.Sprintf("a commit of %d bytes is larger than %d", size, maxCommitBytes),
 			Hint:    "Insert the rows in several batches."}
 	}
-	*op = insertOp{table: t, cols: b.cols, rows: n, block: heap.AppendRows(nil, b.cols, 0, n)}
+	*op = insertOp{table: t, cols: b.cols, rows: n}
+	op.encode(size + size/8 + 64) // and null bitmaps, lengths, heads
 	return n, nil
 }
 
