@@ -265,28 +265,43 @@ func selectPacked[T word](s *strip, ivs []value.Interval, out []uint64) {
 		}
 	}
 	r := value.Ranges{Words: ivs}
-	var group [64]T
+	var group [256]T
 	n := s.values()
-	for from := 0; from < n; from += 64 {
-		g := group[:min(64, n-from)]
+	for from := 0; from < n; from += len(group) {
+		g := group[:min(len(group), n-from)]
 		unpack(g, s.codes[from/8*s.width:], 0, s.width)
-		var x uint64
-		for _, sp := range spans {
-			for i, v := range g {
-				var bit uint64
-				if v-sp.lo <= sp.size {
-					bit = 1
-				}
-				x |= bit << (i & 63)
+		for i := 0; i < len(g); i += 64 {
+			vs := (*[64]T)(group[i:])
+			var x uint64
+			for _, sp := range spans {
+				x |= atMost(vs, sp.lo, sp.size)
 			}
-		}
-		if many {
-			for i, v := range g {
-				if r.ContainsCode(s.words.Lo + uint64(v)) {
-					x |= 1 << i
+			if many {
+				for j, v := range vs {
+					x |= bit(r.ContainsCode(s.words.Lo+uint64(v))) << j
 				}
 			}
+			if k := len(g) - i; k < 64 { // the others are of no row
+				x &= 1<<k - 1
+			}
+			out[(from+i)>>6] |= x
 		}
-		out[from>>6] |= x
 	}
+}
+
+// atMost returns the bits of the values v with v-lo, wrapped, at most size.
+func atMost[T word](vs *[64]T, lo, size T) (x uint64) {
+	for i := 0; i < 64; i += 8 {
+		v := (*[8]T)(vs[i:])
+		x |= (bit(v[0]-lo <= size) | bit(v[1]-lo <= size)<<1 | bit(v[2]-lo <= size)<<2 | bit(v[3]-lo <= size)<<3 |
+			bit(v[4]-lo <= size)<<4 | bit(v[5]-lo <= size)<<5 | bit(v[6]-lo <= size)<<6 | bit(v[7]-lo <= size)<<7) << i
+	}
+	return x
+}
+
+func bit(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -15,13 +15,26 @@ type textEncoder struct {
 	long map[int]overflowRef // by row: where the long values are
 	from int
 	next plan
+
+	// Of the planned strip: the values that are not NULL and their rows; the text and its ends.
+	strs []string
+	rows []int
 	text []byte
 	ends []uint32
+
+	// Of the dictionary that was planned last: distinct strings and their numbers, in the order of their coming, and
+	// the number of each value's.
+	distinct []string
+	number   map[string]uint32
+	places   []uint32
 }
 
 func (e *textEncoder) reset(attno int, v *value.Vector, long map[int]overflowRef) {
 	e.head = strip{attno: attno, typ: v.Type}
 	e.v, e.long = v, long
+	if e.number == nil {
+		e.number = map[string]uint32{}
+	}
 }
 
 // headSize is the most that a strip takes before its ends.
@@ -71,22 +84,28 @@ func (e *textEncoder) planText(from, room int) (p plan) {
 	return p
 }
 
+// planDict leaves the distinct strings, in the order of their coming, and each value's number among them in e.
 func (e *textEncoder) planDict(from, room int) (p plan) {
-	distinct := map[string]struct{}{}
-	n, total := 0, 0
+	clear(e.number)
+	e.distinct, e.places = e.distinct[:0], e.places[:0]
+	total := 0
 	for row := from; row < e.v.N; row++ {
-		if !e.v.IsNull(row) {
-			s := e.v.Str[row]
-			if len(s) > maxInline {
+		// What it would be with this row.
+		n, d, size := len(e.places), len(e.distinct), total
+		var s string
+		var k uint32
+		null, known := e.v.IsNull(row), true
+		if !null {
+			if s = e.v.Str[row]; len(s) > maxInline {
 				break
 			}
 			n++
-			if _, ok := distinct[s]; !ok {
-				distinct[s] = struct{}{}
-				total += len(s)
+			if k, known = e.number[s]; !known {
+				k = uint32(d)
+				d++
+				size += len(s)
 			}
 		}
-		d := len(distinct)
 		if n == 64 && d > 56 {
 			return plan{} // strings that hardly repeat are not worth the hashing
 		}
@@ -94,24 +113,31 @@ func (e *textEncoder) planDict(from, room int) (p plan) {
 			continue
 		}
 		rows := row + 1 - from
-		size := e.headSize(rows, n) + 2 + textSize(d, total) + packedBytes(n, bits.Len(uint(d-1)))
-		if size > room {
+		all := e.headSize(rows, n) + 2 + textSize(d, size) + packedBytes(n, bits.Len(uint(d-1)))
+		if all > room {
 			break
 		}
-		p = plan{encTextDict, rows, size}
+		p = plan{encTextDict, rows, all}
+		if !known {
+			e.number[s] = k
+			e.distinct = append(e.distinct, s)
+			total = size
+		}
+		if !null {
+			e.places = append(e.places, k)
+		}
 	}
 	return p
 }
 
 func (e *textEncoder) appendStrip(dst []byte) ([]byte, facts) {
-	var strs []string
-	var refs []overflowRef // of strs, for encLongText
+	strs, rows := e.strs[:0], e.rows[:0]
 	for row := e.from; row < e.from+e.next.rows; row++ {
 		if !e.v.IsNull(row) {
-			strs = append(strs, e.v.Str[row])
-			refs = append(refs, e.long[row])
+			strs, rows = append(strs, e.v.Str[row]), append(rows, row)
 		}
 	}
+	e.strs, e.rows = strs, rows
 	f := facts{first: e.from, rows: e.next.rows, nulls: e.next.rows - len(strs)}
 	at := len(dst)
 	dst = appendStripHeader(dst, &e.head, e.next.enc, f)
@@ -125,7 +151,7 @@ func (e *textEncoder) appendStrip(dst []byte) ([]byte, facts) {
 		dst = appendBits(dst, e.v.Nulls, e.from, e.next.rows)
 	}
 	if e.next.enc == encTextDict {
-		return sizeStrip(e.appendDict(dst, strs), at), f
+		return sizeStrip(e.appendDict(dst), at), f
 	}
 	e.text, e.ends = e.text[:0], e.ends[:0]
 	for i, s := range strs {
@@ -136,8 +162,9 @@ func (e *textEncoder) appendStrip(dst []byte) ([]byte, facts) {
 			e.text = append(append(e.text, textHere), s...)
 		default:
 			e.text = append(e.text, textOverflow)
-			e.text = binary.LittleEndian.AppendUint32(e.text, refs[i].block)
-			e.text = binary.LittleEndian.AppendUint32(e.text, refs[i].length)
+			ref := e.long[rows[i]]
+			e.text = binary.LittleEndian.AppendUint32(e.text, ref.block)
+			e.text = binary.LittleEndian.AppendUint32(e.text, ref.length)
 		}
 		e.ends = append(e.ends, uint32(len(e.text)))
 	}
@@ -146,24 +173,22 @@ func (e *textEncoder) appendStrip(dst []byte) ([]byte, facts) {
 	return sizeStrip(append(dst, e.text...), at), f
 }
 
-func (e *textEncoder) appendDict(dst []byte, strs []string) []byte {
-	dict := slices.Clone(strs)
+// appendDict appends the dictionary and the places that planDict found.
+func (e *textEncoder) appendDict(dst []byte) []byte {
+	dict := slices.Clone(e.distinct)
 	slices.Sort(dict)
-	dict = slices.Compact(dict)
 	e.text, e.ends = e.text[:0], e.ends[:0]
-	place := make(map[string]uint32, len(dict))
-	for i, s := range dict {
-		place[s] = uint32(i)
+	for k, s := range dict {
+		e.number[s] = uint32(k)
 		e.text = append(e.text, s...)
 		e.ends = append(e.ends, uint32(len(e.text)))
 	}
-	places := make([]uint32, len(strs))
-	for i, s := range strs {
-		places[i] = place[s]
+	for i, k := range e.places {
+		e.places[i] = e.number[e.distinct[k]]
 	}
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(dict)))
 	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(e.text)))
 	dst = appendPacked(dst, e.ends, 0, bits.Len(uint(len(e.text))))
-	dst = appendPacked(dst, places, 0, bits.Len(uint(len(dict)-1)))
+	dst = appendPacked(dst, e.places, 0, bits.Len(uint(len(dict)-1)))
 	return append(dst, e.text...)
 }

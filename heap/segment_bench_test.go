@@ -148,3 +148,23 @@ func BenchmarkPackUnpack(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkEncodeText is about strings that hardly repeat, and such that do.
+func BenchmarkEncodeText(b *testing.B) {
+	rnd := rand.New(rand.NewPCG(2, 2))
+	for _, distinct := range []int{1 << 30, 100} {
+		v := &value.Vector{}
+		v.Reset(value.Text)
+		for range tid.SegmentRows {
+			v.Append(value.OfText(fmt.Sprintf("item %08d", rnd.IntN(distinct))))
+		}
+		b.Run(fmt.Sprintf("of%d", distinct), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := WriteSegment(testOwner, []SegmentColumn{{1, v}}, v.N, discard{}, noYield); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perValue(b, v.N)
+		})
+	}
+}
