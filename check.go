@@ -1,0 +1,51 @@
+package wideleaf
+
+import (
+	"context"
+	"fmt"
+
+	"wideleaf/am"
+)
+
+// Check verifies what is stored: every page of every segment and run, the order and counts in the runs, and that each
+// run holds an entry for each row of its segments (amcheck). It reads the whole database.
+func (db *DB) Check(ctx context.Context) error {
+	if err := db.enter(); err != nil {
+		return err
+	}
+	defer db.leave()
+	ctx, done := db.during(ctx)
+	defer done()
+	sn := db.versions.Acquire()
+	defer sn.Release()
+	for _, t := range sn.Version().Tables() {
+		for _, s := range t.Segments {
+			if err := s.Check(ctx); err != nil {
+				return cause(ctx, t.Def.Name, err)
+			}
+		}
+		for _, g := range t.Groups {
+			for _, r := range g.Runs {
+				rows := uint64(0)
+				for _, s := range t.Segments {
+					if n := s.Record.Segment; n >= r.Record.Span.First && n < r.Record.Span.End {
+						rows += uint64(s.Rows())
+					}
+				}
+				for _, ix := range g.Indexes {
+					if err := checkRun(ctx, r.Runs[ix.Def.ID], rows); err != nil {
+						return cause(ctx, ix.Def.Name, err)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func checkRun(ctx context.Context, r am.Run, rows uint64) error {
+	if n := r.Meta().Entries; n != rows {
+		return damaged(fmt.Sprintf("a run over the segments %d to %d has %d entries for %d rows", r.Span().First, r.Span().End-1, n, rows), nil)
+	}
+	return r.Check(ctx)
+}

@@ -1,0 +1,93 @@
+package wideleaf
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// layers lists the packages from the bottom up; a package may import only what stands on a line above its own. A new
+// package is put where its one reason belongs (docs/architecture.md).
+var layers = [][]string{
+	{"pgerr", "tid", "value"},
+	{"page", "catalog", "page/pagetest", "query/sql"},
+	{"store"},
+	{"heap"},
+	{"pending", "am", "am/sortrun"},
+	{"am/leaf"},
+	{"am/btree", "am/amtest"},
+	{"version"},
+	{"query", "vacuum"},
+	{""}, // the root
+	{"cmd"},
+}
+
+// maxLines is where a file has become two.
+const maxLines = 900
+
+func TestImportsPointDown(t *testing.T) {
+	level := map[string]int{}
+	for i, l := range layers {
+		for _, p := range l {
+			level[p] = i
+		}
+	}
+	find := func(pkg string) int {
+		if strings.HasPrefix(pkg, "cmd/") {
+			return level["cmd"]
+		}
+		n, ok := level[pkg]
+		if !ok {
+			t.Errorf("package %q is in no layer: put it into layers, where it belongs", pkg)
+		}
+		return n
+	}
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && name != "." || d.Name() == "bench") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(name, ".go") {
+			return nil
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, name, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		if n := fset.Position(f.FileEnd).Line; n > maxLines {
+			t.Errorf("%s has %d lines: over %d it has become two", name, n, maxLines)
+		}
+		if strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		pkg := path.Clean(filepath.ToSlash(filepath.Dir(name)))
+		if pkg == "." {
+			pkg = ""
+		}
+		for _, im := range f.Imports {
+			target, _ := strconv.Unquote(im.Path.Value)
+			if target != "wideleaf" && !strings.HasPrefix(target, "wideleaf/") {
+				continue
+			}
+			target = strings.TrimPrefix(strings.TrimPrefix(target, "wideleaf"), "/")
+			if strings.HasPrefix(pkg, "cmd/") && strings.HasPrefix(target, "cmd/") {
+				continue
+			}
+			if find(target) >= find(pkg) {
+				t.Errorf("%s imports %q: imports point down", name, target)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
