@@ -59,7 +59,9 @@ func TestDamagedStrips(t *testing.T) {
 	}{
 		{"place beyond the dictionary", encDict, value.Int8, int8s(300, func(i int) int64 { return int64(i%3) << 60 }),
 			func(s *strip) { s.places[len(s.places)-1] = 0xff }},
-		{"runs end early", encRuns, value.Int8, int8s(300, func(i int) int64 { return int64(i/100) << 60 }),
+		{"runs end one value early", encRuns, value.Int8, int8s(300, func(i int) int64 { return int64(i/100) << 60 }),
+			func(s *strip) { s.places[2] &^= 1 << 2 }}, // 99, 199, 299 in 9 bits each: the last becomes 298
+		{"runs out of order", encRuns, value.Int8, int8s(300, func(i int) int64 { return int64(i/100) << 60 }),
 			func(s *strip) { s.places[len(s.places)-1] = 0; s.places[len(s.places)-2] &= 0x03 }},
 		{"place beyond the text dictionary", encTextDict, value.Text,
 			texts(300, func(i int) string { return []string{"ax", "bx", "cx"}[i%3] }),
@@ -234,7 +236,7 @@ func TestSelectStringsExhaustively(t *testing.T) {
 
 // TestRepeatedLongStrings: what could stand in a dictionary, but is too long for a column page.
 func TestRepeatedLongStrings(t *testing.T) {
-	vals := texts(100, func(i int) string { return strings.Repeat("y", 2500+i%2) })
+	vals := texts(1000, func(i int) string { return strings.Repeat("y", 2500+i%2) })
 	s, _ := segmentOf(t, []SegmentColumn{{1, vectorOf(value.Text, vals)}})
 	verify(t, s, 1, value.Text, vals, rand.New(rand.NewPCG(1, 1)))
 	if err := s.Check(context.Background()); err != nil {
