@@ -15,8 +15,8 @@ import (
 // package is put where its one reason belongs (docs/architecture.md).
 var layers = [][]string{
 	{"pgerr", "tid", "value"},
-	{"page", "catalog", "page/pagetest", "query/sql"},
-	{"store"},
+	{"page", "catalog", "query/sql"},
+	{"store", "page/pagetest"},
 	{"heap"},
 	{"pending", "am", "am/sortrun"},
 	{"am/leaf"},
