@@ -55,6 +55,8 @@ func unpack[T word](dst []T, data []byte, base T, width int) {
 	i := 0
 	if width <= 57 { // a value is within the 8 bytes from its first one on
 		i = unpackEights(dst, data, base, width)
+	} else {
+		i = unpackWide(dst, data, base, width)
 	}
 	for ; i < len(dst); i++ {
 		dst[i] = base + T(packedAt(data, i, width))
@@ -88,6 +90,23 @@ func unpackEights[T word](dst []T, data []byte, base T, width int) int {
 		v[7] = base + T(load64(b, o7)>>s7)&mask
 	}
 	return steps * 8
+}
+
+// unpackWide unpacks values that may reach into a ninth byte, as long as nine can be read; it returns their number.
+func unpackWide[T word](dst []T, data []byte, base T, width int) int {
+	if len(data) < 9 {
+		return 0
+	}
+	n := min(len(dst), ((len(data)-9)*8+7)/width+1)
+	w := uint(width)
+	mask := ^uint64(0) >> (64 - w)
+	p := uint(0)
+	for i := range dst[:n] {
+		b := data[p>>3:][:9]
+		dst[i] = base + T((binary.LittleEndian.Uint64(b)>>(p&7)|uint64(b[8])<<(64-p&7))&mask)
+		p += w
+	}
+	return n
 }
 
 func load64(b unsafe.Pointer, at uint) uint64 {

@@ -63,7 +63,9 @@ var _ Source = (*Segment)(nil)
 
 // OpenSegment returns a segment over its pages. types tells the type of a column; cache, which may be nil, keeps
 // decoded directories.
-func OpenSegment(meta SegmentMeta, types func(attno int) value.Type, r page.Reader, cache *page.Cache) (*Segment, error) {
+func OpenSegment(
+	meta SegmentMeta, types func(attno int) value.Type, r page.Reader, cache *page.Cache,
+) (*Segment, error) {
 	if !meta.valid(r.Blocks()) {
 		return nil, &page.CorruptError{Owner: r.Owner(), Block: meta.Summary,
 			Detail: fmt.Sprintf("segment metadata %+v does not fit %d pages", meta, r.Blocks())}

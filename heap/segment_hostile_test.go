@@ -210,6 +210,17 @@ func TestCheckFindsWhatReadsCannot(t *testing.T) {
 	if err := s.Check(context.Background()); !errors.Is(err, page.ErrCorrupt) {
 		t.Errorf("a strip too many: %v", err)
 	}
+	cols = append(cols, SegmentColumn{2, cols[0].Values})
+	s = write(func(m *pagetest.Mem) { // the second column's strip is said to be where the first's is
+		part := m.Pages[1][page.HeaderSize+summaryHeader+2*tableEntry+13:]
+		if part[0] != 2 || part[3] != page.HeaderSize+25 {
+			t.Fatalf("the second column's part is %x", part)
+		}
+		part[3] = page.HeaderSize
+	})
+	if err := s.Check(context.Background()); !errors.Is(err, page.ErrCorrupt) {
+		t.Errorf("another column's strip: %v", err)
+	}
 	s = write(func(m *pagetest.Mem) {})
 	if err := s.Check(context.Background()); err != nil {
 		t.Errorf("good pages: %v", err)
@@ -299,7 +310,9 @@ func FuzzStrip(f *testing.F) {
 		}
 		r := value.OfIntervals(value.Interval{Lo: s.words.Lo/2 + s.words.Hi/2, Hi: s.words.Hi - 1})
 		if s.typ.Width() == value.Var {
-			r = value.OfStringIntervals(value.StringInterval{Lo: s.strings.Lo, LoOpen: true, Hi: s.strings.Hi, HiInf: s.strings.HiInf})
+			iv := s.strings
+			iv.LoOpen = true
+			r = value.OfStringIntervals(iv)
 		}
 		out := make([]uint64, 1025)
 		if err := s.selectRows(&r, nil, out, sc, load); err != nil {
@@ -331,6 +344,19 @@ func FuzzDirectory(f *testing.F) {
 		}
 		f.Add(b, s.Rows())
 	}
+	for _, rows := range []int{s.Rows() - 1, s.Rows() + 1} {
+		from, end, err := s.part(table, 0)
+		if err != nil {
+			f.Fatal(err)
+		}
+		b, err := s.summary(from, end)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if _, err := parseDirectory(b, rows, 1000); err == nil {
+			f.Fatalf("a directory of %d rows passes for one of %d", s.Rows(), rows)
+		}
+	}
 	f.Fuzz(func(t *testing.T, b []byte, rows int) {
 		if rows < 0 || rows > 65536 {
 			return
@@ -339,7 +365,8 @@ func FuzzDirectory(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, err := parseDirectory(appendDirectory(nil, d), rows, 1000); err != nil || !slices.Equal(again.strips, d.strips) {
+		again, err := parseDirectory(appendDirectory(nil, d), rows, 1000)
+		if err != nil || !slices.Equal(again.strips, d.strips) {
 			t.Fatalf("%+v comes back as %+v, %v", d, again, err)
 		}
 	})

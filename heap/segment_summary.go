@@ -163,7 +163,8 @@ func (d *directory) strip(i int, p []byte) (strip, error) {
 		return strip{}, err
 	}
 	if st.attno != d.attno || st.typ != d.typ {
-		return strip{}, st.bad("it is of column %d of type %s, not of column %d of type %s", st.attno, st.typ, d.attno, d.typ)
+		return strip{}, st.bad("it is of column %d of type %s, not of column %d of type %s",
+			st.attno, st.typ, d.attno, d.typ)
 	}
 	if st.facts != d.strips[i] {
 		return strip{}, st.bad("it has %+v, the summary says %+v", st.facts, d.strips[i])
@@ -191,8 +192,8 @@ func (s *Segment) directory(attno int) (*directory, error) {
 		return nil, err
 	}
 	if t := s.types(attno); d.attno != attno || d.typ != t {
-		return nil, s.corrupt(s.summaryBlock(from), damaged("the directory has column %d of type %s in place of column %d of type %s",
-			d.attno, d.typ, attno, t))
+		return nil, s.corrupt(s.summaryBlock(from), damaged(
+			"the directory has column %d of type %s in place of column %d of type %s", d.attno, d.typ, attno, t))
 	}
 	if s.cache != nil {
 		const stripBytes = 80 // facts
@@ -239,7 +240,8 @@ func (s *Segment) part(table []byte, i int) (from, end uint32, err error) {
 	}
 	if int64(from) < int64(len(table)) || from >= end || end > s.meta.SummaryBytes || end-from > maxDirectory {
 		return 0, 0, s.corrupt(s.summaryBlock(uint32(i*tableEntry)),
-			damaged("directory of column %d is said to be at %d to %d of %d", tableAttno(table, i), from, end, s.meta.SummaryBytes))
+			damaged("directory of column %d is said to be at %d to %d of %d", tableAttno(table, i), from, end,
+				s.meta.SummaryBytes))
 	}
 	return from, end, nil
 }
