@@ -238,25 +238,39 @@ func (r *reader) missing(block uint32) error {
 	return r.damaged(block, "page is missing")
 }
 
-// Page returns one page.
+// Page returns one page. An iterator that looks into SSTs only takes two thirds of the time of Pebble's Get, which asks
+// the memtables first; pages are never there.
 func (r *reader) Page(block uint32) (ref page.Ref, err error) {
 	defer recovered(&err)
 	if block >= r.blocks {
 		return page.Ref{}, r.missing(block)
 	}
 	var buf [pageKeySize]byte
-	p, closer, err := r.db.p.Get(appendPageKey(buf[:0], r.first+uint64(block)))
-	if err == pebble.ErrNotFound {
-		return page.Ref{}, r.missing(block)
-	}
+	it, err := r.db.p.NewIter(&pebble.IterOptions{OnlyReadGuaranteedDurable: true})
 	if err != nil {
 		return page.Ref{}, r.failed(block, err)
 	}
-	if err := page.Verify(p, r.owner, block); err != nil {
-		_ = closer.Close()
+	p, err := r.seek(it, appendPageKey(buf[:0], r.first+uint64(block)), block)
+	if err != nil {
+		_ = it.Close()
 		return page.Ref{}, err
 	}
-	return page.NewRef(p, closer.Close), nil
+	return page.NewRef(p, it.Close), nil
+}
+
+// seek returns the page with the given key. Its memory is the iterator's, until that is closed.
+func (r *reader) seek(it *pebble.Iterator, key []byte, block uint32) ([]byte, error) {
+	if !it.SeekPrefixGE(key) { // the prefix is the whole key
+		if err := it.Error(); err != nil {
+			return nil, r.failed(block, err)
+		}
+		return nil, r.missing(block)
+	}
+	p, err := it.ValueAndErr()
+	if err != nil {
+		return nil, r.failed(block, err)
+	}
+	return p, page.Verify(p, r.owner, block)
 }
 
 // Scan calls f for the pages first..last.
@@ -271,6 +285,8 @@ func (r *reader) Scan(first, last uint32, f func(block uint32, p []byte) (bool, 
 	it, err := r.db.p.NewIter(&pebble.IterOptions{
 		LowerBound: appendPageKey(nil, r.first+uint64(first)),
 		UpperBound: appendPageKey(nil, r.first+uint64(last)+1),
+
+		OnlyReadGuaranteedDurable: true,
 	})
 	if err != nil {
 		return r.failed(first, err)
