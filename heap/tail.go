@@ -23,22 +23,20 @@ const TailBytes = 32 << 20
 // accessed atomically.
 type Tail struct {
 	segment uint64
-	columns []tailColumn
-	place   map[int]int // attno to position in columns
-	fixed   int64       // bytes a row without its strings
-	strings []int       // positions of Var columns
+	types   []value.Type
+	place   map[int]int // attno to position of the column
+	chunks  [maxChunks]*chunk
+	fixed   int64 // bytes a row without its strings
+	strings []int // positions of Var columns
 	rows    int
 	bytes   int64
 }
 
-type tailColumn struct {
-	attno  int
-	typ    value.Type
-	chunks [maxChunks]*chunk
-}
+// chunk holds the rows [start, start+size) of all columns, by chunkOf.
+type chunk struct{ columns []cells }
 
-// chunk holds the rows [start, start+size) of one column, by chunkOf.
-type chunk struct {
+// cells are one column's part of a chunk.
+type cells struct {
 	u32   []uint32
 	u64   []uint64
 	str   []string
@@ -68,9 +66,9 @@ func chunkOf(i int) (c, start, size int) {
 
 // NewTail returns an empty tail for a table's rows of one segment.
 func NewTail(t *catalog.Table, segment uint64) *Tail {
-	tl := &Tail{segment: segment, columns: make([]tailColumn, len(t.Columns)), place: make(map[int]int, len(t.Columns))}
+	tl := &Tail{segment: segment, types: make([]value.Type, len(t.Columns)), place: make(map[int]int, len(t.Columns))}
 	for i, c := range t.Columns {
-		tl.columns[i].attno, tl.columns[i].typ = c.Attno, c.Type
+		tl.types[i] = c.Type
 		tl.place[c.Attno] = i
 		switch c.Type.Width() {
 		case value.Word32:
@@ -130,14 +128,17 @@ func (t *Tail) Append(cols []*value.Vector, from, to int) {
 	for at := t.rows; from < to; {
 		c, start, size := chunkOf(at)
 		n := min(to-from, start+size-at)
-		for i := range t.columns {
-			col := &t.columns[i]
-			k := col.chunks[c]
-			if k == nil {
-				k = newChunk(col.typ, size)
-				col.chunks[c] = k
+		if t.chunks[c] == nil {
+			t.chunks[c] = newChunk(t.types, size)
+		}
+		columns := t.chunks[c].columns
+		for i, v := range cols {
+			k := &columns[i]
+			if n == 1 && k.u32 != nil && len(v.Nulls) == 0 { // the commonest case, without a call
+				k.u32[at-start] = v.U32[from]
+				continue
 			}
-			k.put(cols[i], from, n, at-start)
+			k.put(v, from, n, at-start)
 		}
 		if len(t.strings) == 0 {
 			t.bytes += t.fixed * int64(n)
@@ -151,28 +152,43 @@ func (t *Tail) Append(cols []*value.Vector, from, to int) {
 	}
 }
 
-func newChunk(t value.Type, size int) *chunk {
-	k := &chunk{nulls: make([]uint64, size/64)}
-	switch t.Width() {
-	case value.Word32:
-		k.u32 = make([]uint32, size)
-	case value.Word64:
-		k.u64 = make([]uint64, size)
-	default:
-		k.str = make([]string, size)
+// newChunk allocates the cells of all columns, those of one width in one piece. Between two columns lies a cache line: a
+// row's cells would otherwise be a power of two apart, and all compete for the same few lines of the processor's cache.
+func newChunk(types []value.Type, size int) *chunk {
+	const line = 64
+	k := &chunk{columns: make([]cells, len(types))}
+	var n32, n64 int
+	for _, t := range types {
+		switch t.Width() {
+		case value.Word32:
+			n32++
+		case value.Word64:
+			n64++
+		}
+	}
+	u32 := make([]uint32, n32*(size+line/4))
+	u64 := make([]uint64, n64*(size+line/8))
+	nulls := make([]uint64, len(types)*size/64)
+	for i, t := range types {
+		c := &k.columns[i]
+		c.nulls, nulls = nulls[:size/64:size/64], nulls[size/64:]
+		switch t.Width() {
+		case value.Word32:
+			c.u32, u32 = u32[:size:size], u32[size+line/4:]
+		case value.Word64:
+			c.u64, u64 = u64[:size:size], u64[size+line/8:]
+		default:
+			c.str = make([]string, size)
+		}
 	}
 	return k
 }
 
 // put writes n rows of v, from row `from` on, to the chunk's rows from `at` on.
-func (k *chunk) put(v *value.Vector, from, n, at int) {
+func (k *cells) put(v *value.Vector, from, n, at int) {
 	switch {
 	case k.u32 != nil:
-		if n == 1 {
-			k.u32[at] = v.U32[from]
-		} else {
-			copy(k.u32[at:at+n], v.U32[from:from+n])
-		}
+		copy(k.u32[at:at+n], v.U32[from:from+n])
 	case k.u64 != nil:
 		copy(k.u64[at:at+n], v.U64[from:from+n])
 	default:
@@ -206,10 +222,10 @@ func (v TailView) Number() uint64 { return v.tail.segment }
 func (v TailView) Rows() int { return v.rows }
 
 // vector returns the view's rows in one chunk as a vector over the chunk's memory; nulls is scratch.
-func (v TailView) vector(col *tailColumn, c, start, size int, nulls []uint64) value.Vector {
+func (v TailView) vector(p, c, start, size int, nulls []uint64) value.Vector {
 	n := min(size, v.rows-start)
-	k := col.chunks[c]
-	vec := value.Vector{Type: col.typ, N: n}
+	k := &v.tail.chunks[c].columns[p]
+	vec := value.Vector{Type: v.tail.types[p], N: n}
 	switch {
 	case k.u32 != nil:
 		vec.U32 = k.u32[:n]
@@ -244,16 +260,15 @@ func (v TailView) Select(ctx context.Context, attno int, r value.Ranges, cand, o
 		selectMissing(v.rows, r, cand, out)
 		return nil
 	}
-	col := &v.tail.columns[p]
 	var nulls, hits [fullChunk / 64]uint64
 	for start := 0; start < v.rows; {
 		c, _, size := chunkOf(start)
 		words := (min(size, v.rows-start) + 63) >> 6
 		if cand == nil {
-			vec := v.vector(col, c, start, size, nulls[:])
+			vec := v.vector(p, c, start, size, nulls[:])
 			r.SelectAt(&vec, out, start)
 		} else if anySet(cand[start>>6 : start>>6+words]) {
-			vec := v.vector(col, c, start, size, nulls[:])
+			vec := v.vector(p, c, start, size, nulls[:])
 			clear(hits[:words])
 			r.SelectAt(&vec, hits[:], 0)
 			for w := range words {
@@ -303,10 +318,9 @@ func (v TailView) Gather(ctx context.Context, attno int, offs []uint16, dst *val
 		}
 		return nil
 	}
-	col := &v.tail.columns[p]
 	for _, o := range offs {
 		c, start, _ := chunkOf(int(o))
-		k, i := col.chunks[c], int(o)-start
+		k, i := &v.tail.chunks[c].columns[p], int(o)-start
 		switch {
 		case atomic.LoadUint64(&k.nulls[i>>6])>>(i&63)&1 != 0:
 			dst.AppendNull()
@@ -334,11 +348,10 @@ func (v TailView) Column(ctx context.Context, attno int, dst *value.Vector) erro
 		}
 		return nil
 	}
-	col := &v.tail.columns[p]
 	var nulls [fullChunk / 64]uint64
 	for start := 0; start < v.rows; {
 		c, _, size := chunkOf(start)
-		vec := v.vector(col, c, start, size, nulls[:])
+		vec := v.vector(p, c, start, size, nulls[:])
 		base := dst.N
 		dst.U32 = append(dst.U32, vec.U32...)
 		dst.U64 = append(dst.U64, vec.U64...)

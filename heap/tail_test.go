@@ -305,3 +305,15 @@ func BenchmarkTailAppendRow128(b *testing.B) {
 		tail.Append(cols, 0, 1)
 	}
 }
+
+func BenchmarkAppendRows128(b *testing.B) {
+	cols := make([]*value.Vector, 128)
+	for i := range cols {
+		cols[i] = &value.Vector{Type: value.Int4}
+		cols[i].AppendCode(uint64(i) * 7919)
+	}
+	var buf []byte
+	for b.Loop() {
+		buf = AppendRows(buf[:0], cols, 0, 1)
+	}
+}
