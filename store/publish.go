@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -233,6 +234,14 @@ func (db *DB) loadBooks(bad func(error)) (exists bool, err error) {
 	b := &db.books
 	b.hashes = map[string]uint64{}
 	var found account
+	// readable passes errors on, but lets a salvage open go on with what could be read.
+	readable := func(err error) error {
+		if db.o.Salvage && errors.Is(err, ErrCorrupt) {
+			bad(err)
+			return nil
+		}
+		return err
+	}
 	err = db.each([]byte{spaceRecords}, []byte{spaceRecords + 1}, func(key, sealed []byte) error {
 		key = key[1:]
 		_, sum, err := unseal(key, sealed)
@@ -245,11 +254,11 @@ func (db *DB) loadBooks(bad func(error)) (exists bool, err error) {
 		found.sum += sum
 		return nil
 	})
-	if err != nil {
+	if err := readable(err); err != nil {
 		return false, err
 	}
 	there, err := db.ordinals()
-	if err != nil {
+	if err := readable(err); err != nil {
 		return false, err
 	}
 	err = db.each(accountKey, after(accountKey), func(key, sealed []byte) error {

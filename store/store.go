@@ -37,9 +37,9 @@ import (
 type Options struct {
 	FS            vfs.FS // nil: vfs.Default
 	ReadOnly      bool   // change nothing; the database must exist
-	Salvage       bool   // open for reading what is there of a corrupt database: see DB.Damage
+	Salvage       bool   // open for reading what is there of a corrupt database: see DB.Damage; implies ReadOnly
 	CacheBytes    int64  // of blocks read; 0: 64 MiB
-	MemTableBytes int64  // of row blocks before they are written out of the log; 0: 64 MiB
+	MemTableBytes int64  // of row blocks before they are written out of the log; 0: 64 MiB. Up to 4 times that is used.
 	Logger        *slog.Logger
 }
 
@@ -265,7 +265,8 @@ func (db *DB) finishCreation(exists bool) error {
 }
 
 // touch is called before the first write since Open. Until then everything that was found is left as it was, so that a
-// caller who finds rows missing can close the database and the next open finds the same.
+// caller who finds rows missing can close the database and the next open finds the same. The account is read without its
+// lock: it does not change before a write, which comes after this.
 func (db *DB) touch() error {
 	db.touchMu.Lock()
 	defer db.touchMu.Unlock()
