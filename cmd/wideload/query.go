@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"wideleaf"
+	"wideleaf/cmd/wideload/internal/report"
+	"wideleaf/cmd/wideload/internal/resultset"
+	"wideleaf/query/sql"
+	"wideleaf/value"
+)
+
+// queryFlags are a query.
+type queryFlags struct {
+	where, selects, aggregates, orderBy string
+	count                               bool
+	limit, offset                       int64
+}
+
+func newQueryCommand() *cobra.Command {
+	var (
+		engine     engineFlags
+		q          queryFlags
+		dir, table string
+		format     string
+		timing     bool
+	)
+	cmd := &cobra.Command{
+		Use:   "query",
+		Short: "Query a table",
+		Example: `  wideload query --db DIR --table a --where "c1 < 100000 and c2 < 10000000" --count
+  wideload query --db DIR --table a --select c1,c2,ctid --order-by "c1 desc" --limit 5
+  wideload query --db DIR --table a --agg "sum(c3), avg(c4)" --format json`,
+		Args: cobra.NoArgs,
+	}
+	f := cmd.Flags()
+	f.StringVar(&dir, "db", "", "`directory` of the database, which is opened read-only")
+	f.StringVar(&table, "table", "", "name of the table")
+	f.StringVar(&q.where, "where", "", "`condition` in SQL that rows must meet; all rows if it is not given")
+	f.BoolVar(&q.count, "count", false, "print only how many rows there are")
+	f.StringVar(&q.selects, "select", "*", "`columns` to print; ctid is the row's identifier")
+	f.StringVar(&q.aggregates, "agg", "", "`aggregates` to print instead of rows: count(*), sum, avg, min, max, count(distinct c1)")
+	f.StringVar(&q.orderBy, "order-by", "", "`keys` that order the rows, such as \"c5 desc, c1\"; else they come in the order of ctid")
+	f.Int64Var(&q.limit, "limit", 0, "print at most this many rows")
+	f.Int64Var(&q.offset, "offset", 0, "leave out this many rows first")
+	f.StringVar(&format, "format", string(resultset.Table), "`form` of the result: table, csv or json (an array of objects)")
+	f.BoolVar(&timing, "timing", false, "print on standard error how long the query took, without opening the database")
+	engine.bind(cmd)
+	must(cmd.MarkFlagRequired("db"))
+	must(cmd.MarkFlagRequired("table"))
+	cmd.MarkFlagsMutuallyExclusive("count", "select", "agg")
+	for _, rows := range []string{"order-by", "limit", "offset"} {
+		cmd.MarkFlagsMutuallyExclusive("count", rows)
+		cmd.MarkFlagsMutuallyExclusive("agg", rows)
+	}
+
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := oneOf("format", resultset.Format(format), resultset.Formats...); err != nil {
+			return err
+		}
+		return engine.with(cmd, dir, true, func(db *wideleaf.DB) error {
+			t, err := db.Table(table)
+			if err != nil {
+				return err
+			}
+			start := time.Now()
+			names, rows, err := q.run(cmd.Context(), t, f.Changed("limit"))
+			if err != nil {
+				return err
+			}
+			if err := resultset.Write(cmd.OutOrStdout(), resultset.Format(format), names, rows); err != nil {
+				return err
+			}
+			if timing {
+				fmt.Fprintf(cmd.ErrOrStderr(), "Time: %s\n", report.Milliseconds(time.Since(start)))
+			}
+			return nil
+		})
+	}
+	return cmd
+}
+
+// run asks the query.
+func (f *queryFlags) run(ctx context.Context, t *wideleaf.Table, limited bool) (names []string, rows resultset.Rows, err error) {
+	q := t.Query()
+	if f.where != "" {
+		q.Where(f.where)
+	}
+	switch {
+	case f.count:
+		n, err := q.Count(ctx)
+		return []string{"count"}, resultset.One(value.OfInt8(n)), err
+	case f.aggregates != "":
+		if names, err = aggregateNames(f.aggregates); err != nil {
+			return nil, nil, err
+		}
+		values, err := q.Aggregate(ctx, f.aggregates)
+		return names, resultset.One(values...), err
+	}
+	q.Select(f.selects).OrderBy(f.orderBy).Offset(f.offset)
+	if limited {
+		q.Limit(f.limit)
+	}
+	names, err = q.Columns()
+	return names, q.Rows(ctx), err
+}
+
+// aggregateNames names aggregates as PostgreSQL does, by function or alias, but as they are written where several have
+// one name: JSON objects need different ones.
+func aggregateNames(list string) ([]string, error) {
+	items, err := sql.ParseSelectList(list)
+	if err != nil {
+		return nil, err
+	}
+	aggregates, err := sql.ParseAggregates(list)
+	if err != nil {
+		return nil, err
+	}
+	names := make([]string, len(aggregates))
+	uses := map[string]int{}
+	for i, a := range aggregates {
+		names[i] = a.Func
+		if a.Alias != "" {
+			names[i] = a.Alias
+		}
+		uses[names[i]]++
+	}
+	for i, a := range aggregates {
+		if uses[names[i]] > 1 && a.Alias == "" {
+			names[i] = items[i].Expr.String()
+		}
+	}
+	return names, nil
+}
