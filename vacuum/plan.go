@@ -43,7 +43,7 @@ type RunState struct {
 
 // Limits steer planning.
 type Limits struct {
-	FanIn   int    // runs of one tier that are merged into one
+	FanIn   int    // runs of one tier that are merged into one, at least 2
 	MaxSpan uint64 // segments that a run may span
 }
 
@@ -105,7 +105,7 @@ func Plan(s State, l Limits) []Job {
 	return slices.Concat(flushes, fills, merges)
 }
 
-// planMerges finds, tier by tier, FanIn or more neighbouring idle runs of a tier.
+// planMerges finds FanIn neighbouring idle runs of one tier.
 func planMerges(runs []RunState, l Limits) []Job {
 	runs = slices.Clone(runs)
 	slices.SortFunc(runs, func(a, b RunState) int { return cmp.Compare(a.Span.First, b.Span.First) })
@@ -114,12 +114,13 @@ func planMerges(runs []RunState, l Limits) []Job {
 		t := tier(runs[i].Span, l.FanIn)
 		j := i
 		var entries uint64
-		for j < len(runs) && j-i < l.FanIn && !runs[j].Busy && tier(runs[j].Span, l.FanIn) <= t &&
+		for j < len(runs) && j-i < l.FanIn && !runs[j].Busy && tier(runs[j].Span, l.FanIn) == t &&
+			(j == i || runs[j].Span.First == runs[j-1].Span.End) && // else a gap lies between, still to be filled
 			runs[j].Span.End-runs[i].Span.First <= l.MaxSpan {
 			entries += runs[j].Entries
 			j++
 		}
-		if j-i >= l.FanIn && l.FanIn > 1 {
+		if j-i == l.FanIn {
 			job := Job{Kind: Merge, Entries: entries}
 			for _, r := range runs[i:j] {
 				job.Runs = append(job.Runs, r.Ordinal)
@@ -136,7 +137,7 @@ func planMerges(runs []RunState, l Limits) []Job {
 // tier is how many times FanIn runs of one segment had to be merged to make a run of this span.
 func tier(s am.Span, fanIn int) int {
 	t := 0
-	for n := s.End - s.First; n >= uint64(max(fanIn, 2)); n /= uint64(max(fanIn, 2)) {
+	for n := s.End - s.First; n >= uint64(fanIn); n /= uint64(fanIn) {
 		t++
 	}
 	return t

@@ -46,6 +46,7 @@ func TestPlan(t *testing.T) {
 		{"three of the second tier", TableState{Groups: []GroupState{{ID: 5, Runs: []RunState{run(1, 0, 3), run(2, 3, 6), run(3, 6, 9), run(4, 9, 10)}}}},
 			"merge 9.5[1 2 3] "},
 		{"a busy run divides", TableState{Groups: []GroupState{{ID: 5, Runs: []RunState{run(2, 0, 1), busy, run(3, 1, 2), run(4, 2, 3)}}}}, ""},
+		{"a gap divides", TableState{Groups: []GroupState{{ID: 5, Busy: true, Gaps: []uint64{2}, Runs: []RunState{run(1, 0, 1), run(2, 1, 2), run(3, 3, 4)}}}}, ""},
 		{"a span that would be too wide", TableState{Groups: []GroupState{{ID: 5, Runs: []RunState{run(1, 0, 50), run(2, 50, 100), run(3, 100, 150)}}}}, ""},
 		{"flush, fill, merge; the group with most runs first", TableState{
 			Sealed: []SealedState{{20, false}},
