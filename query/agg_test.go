@@ -13,6 +13,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"wideleaf/am/btree"
+	"wideleaf/catalog"
 	"wideleaf/pgerr"
 	"wideleaf/value"
 )
@@ -136,6 +138,35 @@ func TestMeanPrintsAsPostgreSQL(t *testing.T) {
 		n, _ := strconv.ParseInt(c[1], 10, 64)
 		if got := mean(sum, n); got != c[2] {
 			t.Errorf("mean(%s, %s): got %s, want %s", c[0], c[1], got, c[2])
+		}
+	}
+}
+
+// The extremes of each column are in the pending list, or in a run.
+func TestExtremesFromIndexAndPending(t *testing.T) {
+	var rows [][]value.Value
+	for _, x := range []int32{3, 9, 4, 1, 7, 5, 12, 6} {
+		rows = append(rows, []value.Value{value.OfInt4(x), value.OfInt4(-x)})
+	}
+	rows = append(rows, []value.Value{value.Null(value.Int4), value.Null(value.Int4)})
+	want := [4]int64{1, 12, -12, -1}
+	for flushed := range 4 {
+		for _, desc := range []bool{false, true} {
+			m := newModel([]value.Type{value.Int4, value.Int4}, rows, []int{3, 3, 3}, flushed)
+			cols := [][]catalog.IndexColumn{columns(1), columns(2)}
+			for _, c := range cols {
+				c[0].Desc, c[0].NullsFirst = desc, desc
+			}
+			got, err := Aggregates(context.Background(), m.table(btree.Method, cols...), &Pred{Kind: True}, []Aggregate{
+				{Func: Min, Attno: 1}, {Func: Max, Attno: 1}, {Func: Min, Attno: 2}, {Func: Max, Attno: 2}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, w := range want {
+				if got[i].Int() != w || got[i].IsNull() {
+					t.Errorf("%d segments flushed, descending %v: result %d is %v, want %d", flushed, desc, i, got[i], w)
+				}
+			}
 		}
 	}
 }

@@ -90,6 +90,22 @@ func TestRowsOfRandomQueries(t *testing.T) {
 	})
 }
 
+// Rows that are equal in the first key are told apart by the second when the heap is full already.
+func TestTopRowsBySecondKey(t *testing.T) {
+	var rows [][]value.Value
+	for i := range 100 {
+		rows = append(rows, []value.Value{value.OfInt4(int32(i % 2)), value.OfInt4(int32(99 - i))})
+	}
+	m := newModel([]value.Type{value.Int4, value.Int4}, rows, []int{60, 40}, 1)
+	got := collect(t, m.table(memMethod{wrong: 1}), RowsSpec{Pred: &Pred{Kind: True}, Columns: []int{2},
+		OrderBy: []OrderKey{{Attno: 1}, {Attno: 2}}, Limit: 3, Offset: 1})
+	for i, want := range []int64{3, 5, 7} { // of 1, 3, 5 ..., the rows whose first key is 0
+		if len(got) != 3 || got[i][0].Int() != want {
+			t.Fatalf("got %v, want 3, 5, 7", got)
+		}
+	}
+}
+
 // A row that comes late must be gathered in chunks and found again in all of them.
 func TestRowsAcrossChunks(t *testing.T) {
 	const n = 40_000
