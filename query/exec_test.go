@@ -118,3 +118,47 @@ func TestCancelledContext(t *testing.T) {
 		}
 	}
 }
+
+// An index of several columns serves conditions on all of them, and is left alone when it is too dear.
+func TestJointIndex(t *testing.T) {
+	var rows [][]value.Value
+	for i := range 300 {
+		rows = append(rows, []value.Value{value.OfInt4(int32(i % 3)), value.OfInt4(int32(i % 5)), value.OfInt4(int32(i % 7))})
+	}
+	m := newModel([]value.Type{value.Int4, value.Int4, value.Int4}, rows, []int{100, 100, 50, 50}, 3)
+	p := &Pred{Kind: And, Args: []*Pred{int4Below(3, 4), int4Below(2, 2), int4Is(1, 2)}}
+	for _, c := range []struct {
+		method  am.Method
+		columns []int
+		served  []int // attnos that the index serves together
+	}{
+		{memMethod{wrong: 1}, []int{1, 2, 3}, []int{1, 2}}, // nothing behind the first range
+		{memMethod{wrong: 1e6}, []int{1, 2, 3}, []int{1, 2}},
+		{btree.Method, []int{1, 3}, []int{1, 3}},
+		{btree.Method, []int{2, 1}, nil}, // a range comes first
+	} {
+		table := m.table(c.method, columns(c.columns...))
+		e := newExecutor(context.Background(), table)
+		joint, left := e.jointTerms(p.Args)
+		var served []int
+		for _, j := range joint {
+			for _, q := range j.preds {
+				served = append(served, q.Attno)
+			}
+		}
+		if !slices.Equal(served, c.served) || len(served)+len(left) != 3 {
+			t.Errorf("index on %v: serves %v, want %v", c.columns, served, c.served)
+		}
+		var want []tid.TID
+		for _, i := range m.matching(p) {
+			want = append(want, m.tids[i])
+		}
+		set, err := Where(context.Background(), table, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Collect(set.All()); !slices.Equal(got, want) {
+			t.Errorf("index on %v: got %d rows, want %d", c.columns, len(got), len(want))
+		}
+	}
+}
