@@ -109,13 +109,9 @@ func (f *queryFlags) run(ctx context.Context, t *wideleaf.Table, limited bool) (
 	return names, q.Rows(ctx), err
 }
 
-// aggregateNames names aggregates as PostgreSQL does, by function or alias, but as they are written where several have
-// one name: JSON objects need different ones.
+// aggregateNames names aggregates as PostgreSQL does, by function or alias, but by the whole call where several have one
+// name: JSON objects need different ones.
 func aggregateNames(list string) ([]string, error) {
-	items, err := sql.ParseSelectList(list)
-	if err != nil {
-		return nil, err
-	}
 	aggregates, err := sql.ParseAggregates(list)
 	if err != nil {
 		return nil, err
@@ -131,8 +127,19 @@ func aggregateNames(list string) ([]string, error) {
 	}
 	for i, a := range aggregates {
 		if uses[names[i]] > 1 && a.Alias == "" {
-			names[i] = items[i].Expr.String()
+			names[i] = callText(a)
 		}
 	}
 	return names, nil
+}
+
+// callText writes an aggregate as people do: count(distinct c1).
+func callText(a sql.Aggregate) string {
+	switch {
+	case a.Star:
+		return a.Func + "(*)"
+	case a.Distinct:
+		return a.Func + "(distinct " + a.Arg.String() + ")"
+	}
+	return a.Func + "(" + a.Arg.String() + ")"
 }

@@ -71,6 +71,9 @@ func CompareFigures(all []*InsertResult) []report.Figure {
 	return figures
 }
 
+// columnWidth keeps the summary table within a terminal of 132 columns.
+const columnWidth = 18
+
 // PrintSummary prints the article's summary table.
 func PrintSummary(w io.Writer, all []*InsertResult) error {
 	t := table.NewWriter()
@@ -79,22 +82,20 @@ func PrintSummary(w io.Writer, all []*InsertResult) error {
 	style.Options.SeparateRows = true
 	t.SetStyle(style)
 	header := table.Row{"index", "write speed", "index size"}
-	configs := []table.ColumnConfig{{Number: 1, WidthMax: 14}}
+	queries := table.Row{"select count(*)\nwhere ...", "", ""}
 	for _, c := range Cases {
-		header = append(header, c.Title)
+		header = append(header, text.WrapSoft(c.Title, columnWidth))
+		queries = append(queries, text.WrapSoft(c.Where, columnWidth))
 	}
+	var configs []table.ColumnConfig
 	for i := range header[1:] {
-		configs = append(configs, table.ColumnConfig{Number: i + 2, WidthMax: 18, WidthMaxEnforcer: text.WrapSoft, Align: text.AlignRight, AlignHeader: text.AlignLeft})
+		configs = append(configs, table.ColumnConfig{Number: i + 2, Align: text.AlignRight, AlignHeader: text.AlignLeft})
 	}
 	t.SetColumnConfigs(configs)
 	t.AppendHeader(header)
-	queries := table.Row{"select count(*) where", "", ""}
-	for _, c := range Cases {
-		queries = append(queries, c.Where)
-	}
 	t.AppendRow(queries)
 	for _, r := range all {
-		row := table.Row{r.Config.Mode.Label, report.Count(rate(r.Rows, r.Inserted)) + " rows/s\n(settled: " + report.Count(rate(r.Rows, r.Settled)) + ")",
+		row := table.Row{text.WrapSoft(r.Config.Mode.Label, columnWidth), report.Count(rate(r.Rows, r.Inserted)) + " rows/s\n(settled: " + report.Count(rate(r.Rows, r.Settled)) + ")",
 			report.Bytes(r.Size.IndexBytes) + "\n" + report.Count(float64(r.Size.IndexBytes)/float64(max(r.Size.Rows, 1))) + " bytes/row"}
 		for _, a := range r.Answers {
 			row = append(row, report.Milliseconds(a.Best)+"\n"+report.Count(a.Count)+" rows")

@@ -142,18 +142,21 @@ func (run *insertRun) insert(ctx context.Context, r *InsertResult) error {
 		opt = wideleaf.Sync
 	}
 	next := run.supply()
-	clients, inserting := errgroup.WithContext(ctx)
+	clients, inserting := errgroup.WithContext(watching) // a watcher that fails ends it all
 	for _, c := range run.clients {
 		clients.Go(func() error { return c.run(inserting, run.table, next, opt) })
 	}
 	err := clients.Wait()
 	r.Inserted = time.Since(run.start)
 	if err == nil {
-		err = run.db.Settle(ctx)
+		err = run.db.Settle(watching)
 		r.Settled = time.Since(run.start)
 	}
 	stop()
-	return errors.Join(err, watchers.Wait())
+	if failed := watchers.Wait(); failed != nil {
+		return failed
+	}
+	return err
 }
 
 // supply returns the function by which clients are told how many rows their next batch has; 0 ends them.

@@ -1,0 +1,353 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"wideleaf"
+)
+
+// wideload runs the command in this process.
+func wideload(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	cmd := newCommand(&out, &errOut)
+	cmd.SetArgs(args)
+	err = cmd.ExecuteContext(t.Context())
+	return out.String(), errOut.String(), err
+}
+
+// mustRun is wideload for commands that must work; it returns what they print.
+func mustRun(t *testing.T, args ...string) string {
+	t.Helper()
+	out, errOut, err := wideload(t, args...)
+	if err != nil {
+		t.Fatalf("wideload %s: %v\n%s%s", strings.Join(args, " "), err, out, errOut)
+	}
+	return out
+}
+
+// crime is the folder of the real table that the tests load.
+const crime = "../../testdata/communities-crime"
+
+// fact is an entry of golden.json.
+type fact struct {
+	ID     string
+	Filter []struct {
+		Col, Op string
+		Value   json.RawMessage
+	}
+	Aggregate struct {
+		Fn string
+		By struct{ Col, Name string }
+		N  int
+	}
+	Result json.RawMessage
+}
+
+// where writes the fact's filter in SQL.
+func (f *fact) where(t *testing.T) string {
+	t.Helper()
+	var parts []string
+	for _, c := range f.Filter {
+		switch c.Op {
+		case "=", "<", "<=", ">", ">=":
+			parts = append(parts, c.Col+" "+c.Op+" "+string(c.Value))
+		case "is_null":
+			parts = append(parts, c.Col+" is null")
+		case "in":
+			list := strings.Join(strings.Fields(string(c.Value)), "")
+			parts = append(parts, c.Col+" in ("+strings.Trim(list, "[]")+")")
+		default:
+			t.Fatalf("%s has the operator %q", f.ID, c.Op)
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
+// check asks for the fact with the query command.
+func (f *fact) check(t *testing.T, db string) {
+	t.Helper()
+	args := []string{"query", "--db", db, "--table", "crime", "--format", "json"}
+	switch f.Aggregate.Fn {
+	case "count":
+		got := mustRun(t, append(args, "--where", f.where(t), "--count")...)
+		var rows []struct{ Count json.Number }
+		if err := json.Unmarshal([]byte(got), &rows); err != nil || len(rows) != 1 || rows[0].Count.String() != string(f.Result) {
+			t.Errorf("%s: where %s: %s (%v), want %s", f.ID, f.where(t), got, err, f.Result)
+		}
+	case "top":
+		var want []struct {
+			Row                 int
+			ViolentCrimesPerPop float64
+			Communityname       string
+		}
+		if err := json.Unmarshal(f.Result, &want); err != nil || len(want) != f.Aggregate.N || len(f.Filter) != 0 {
+			t.Fatalf("%s is not the fact this test knows: %v", f.ID, err)
+		}
+		by := f.Aggregate.By.Col
+		got := mustRun(t, append(args, "--where", by+" is not null", "--select", "ctid, c128, c4",
+			"--order-by", by+" desc", "--limit", fmt.Sprint(f.Aggregate.N))...)
+		var rows []struct {
+			Ctid string
+			C128 float64
+			C4   string
+		}
+		if err := json.Unmarshal([]byte(got), &rows); err != nil || len(rows) != len(want) {
+			t.Fatalf("%s: %s (%v)", f.ID, got, err)
+		}
+		for i, w := range want {
+			// The file is one segment, and row n has the offset n-1.
+			if r := rows[i]; r.Ctid != fmt.Sprintf("(0,%d)", w.Row-1) || r.C128 != w.ViolentCrimesPerPop || r.C4 != w.Communityname {
+				t.Errorf("%s: place %d is %v, want %v", f.ID, i+1, r, w)
+			}
+		}
+	default:
+		t.Fatalf("%s has the aggregate %q", f.ID, f.Aggregate.Fn)
+	}
+}
+
+// The real table, loaded with a btree on every column, answers every fact about it: while the rows are in the log and the
+// tail, from segments and index runs, and after each of these was closed and opened again (each command opens anew).
+func TestCommunitiesCrime(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(crime, "golden.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var facts []fact
+	if err := json.Unmarshal(raw, &facts); err != nil || len(facts) != 5 {
+		t.Fatalf("%d facts, %v", len(facts), err)
+	}
+	db := filepath.Join(t.TempDir(), "db")
+	out := mustRun(t, "load", filepath.Join(crime, "communities-crime.csv.gz"), "--table", "crime", "--db", db, "--null", "?", "--index", "btree")
+	if !strings.HasPrefix(out, "crime: 1,994 rows of 128 columns (123 float8, 4 int4, 1 text), 128 indexes, in ") {
+		t.Errorf("load says %q", out)
+	}
+	for i := range facts {
+		facts[i].check(t, db)
+	}
+
+	flush(t, db, "crime", 1994, 128)
+	for i := range facts {
+		facts[i].check(t, db)
+	}
+	mustRun(t, "load", filepath.Join(crime, "communities-crime.csv.gz"), "--table", "other", "--db", db, "--null", "?", "--index", "none")
+	for i := range facts {
+		facts[i].check(t, db)
+	}
+}
+
+// flush makes rows that are in memory into a segment and index runs, and checks that all indexes have all rows.
+func flush(t *testing.T, dir, table string, rows int64, indexes int) {
+	t.Helper()
+	db, err := wideleaf.Open(dir, &wideleaf.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	tb, err := db.Table(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := tb.Query().Count(t.Context()); err != nil || n != rows {
+		t.Fatalf("%d rows, %v; want %d", n, err, rows)
+	}
+	if err := tb.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	all := tb.Indexes()
+	if len(all) != indexes {
+		t.Fatalf("%d indexes, want %d", len(all), indexes)
+	}
+	for _, ix := range all {
+		if ix.Rows != rows {
+			t.Fatalf("index %s has %d entries, want %d", ix.Name, ix.Rows, rows)
+		}
+	}
+}
+
+func TestQueryForms(t *testing.T) {
+	dir := t.TempDir()
+	file, db := filepath.Join(dir, "t.csv"), filepath.Join(dir, "db")
+	if err := os.WriteFile(file, []byte("id,name\n1,a\n2,\n3,\"\"\n4,a\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, "load", file, "--table", "t", "--db", db, "--header")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--count"}, " count\n-------\n     4\n(1 row)\n"},
+		{[]string{"--count", "--where", "name = 'a'", "--format", "json"}, "[\n {\"count\":2}\n]\n"},
+		{[]string{"--where", "id < 3"}, " id | name\n----+------\n  1 | a\n  2 |\n(2 rows)\n"},
+		{[]string{"--where", "id > 9", "--format", "csv"}, "id,name\n"},
+		{[]string{"--select", "name,id", "--order-by", "id desc", "--limit", "2", "--offset", "1", "--format", "csv"}, "name,id\n\"\",3\n,2\n"},
+		{[]string{"--select", "ctid", "--limit", "1", "--format", "csv"}, "ctid\n\"(0,0)\"\n"},
+		{[]string{"--limit", "0", "--format", "csv"}, "id,name\n"},
+		{[]string{"--agg", "sum(id), count(name), count(*)", "--format", "json"}, "[\n {\"sum\":10,\"count(name)\":3,\"count(*)\":4}\n]\n"},
+		{[]string{"--agg", "min(id) as least, max(id)", "--format", "csv"}, "least,max\n1,4\n"},
+	} {
+		if got := mustRun(t, append([]string{"query", "--db", db, "--table", "t"}, c.args...)...); got != c.want {
+			t.Errorf("%q:\n%s\nwant:\n%s", c.args, got, c.want)
+		}
+	}
+	if _, errOut, err := wideload(t, "query", "--db", db, "--table", "t", "--count", "--timing"); err != nil || !strings.HasPrefix(errOut, "Time: ") {
+		t.Errorf("--timing: %q, %v", errOut, err)
+	}
+}
+
+// figureNames returns suite/name unit of JSON lines, and fails if a value is not positive.
+func figureNames(t *testing.T, lines string) []string {
+	t.Helper()
+	var names []string
+	for line := range strings.Lines(lines) {
+		var f struct {
+			Suite, Name, Unit string
+			Value             float64
+		}
+		d := json.NewDecoder(strings.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&f); err != nil || f.Value <= 0 {
+			t.Errorf("the line %q: %v", line, err)
+		}
+		names = append(names, f.Suite+"/"+f.Name+" "+f.Unit)
+	}
+	return names
+}
+
+func TestInsertCommand(t *testing.T) {
+	dir := t.TempDir()
+	db, sample, figures := filepath.Join(dir, "db"), filepath.Join(dir, "sample.csv"), filepath.Join(dir, "figures.json")
+	out := mustRun(t, "insert", "--rows", "2003", "--columns", "5", "--clients", "3", "--batch", "10", "--db", db, "--sample", sample, "--json", figures)
+	if !strings.HasPrefix(out, "2,003 rows of 5 random int4 columns into table a, btree on every column; 3 clients, 10 rows a commit, no sync\n") {
+		t.Errorf("insert says %q", out)
+	}
+	lines, err := os.ReadFile(figures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"insert/btree rows/s", "insert/btree-settled rows/s", "insert/btree-index-bytes-per-row B",
+		"insert/btree-heap-bytes-per-row B", "insert/btree-peak-rss B", "insert/btree-case1-p99 ms"}
+	if got := figureNames(t, string(lines)); !slices.Equal(got, want) {
+		t.Errorf("figures %q, want %q", got, want)
+	}
+	samples, err := os.ReadFile(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := strings.Split(strings.TrimSuffix(string(samples), "\n"), "\n")
+	if len(records) < 2 || records[0] != "elapsed_s,rows,pending_pages,pending_rows,insert_max_ms,case1_p50_ms,case1_p99_ms" ||
+		strings.Split(records[len(records)-1], ",")[1] != "2003" {
+		t.Errorf("samples: %q", samples)
+	}
+	flush(t, db, "a", 2003, 5)
+
+	// Values lie in [0, 2e9), all over it: of 10,015, the half below 1e9 is 5,008 give or take 50 (one standard deviation).
+	low := 0
+	for c := range 5 {
+		col := fmt.Sprintf("c%d", c+1)
+		var n int
+		got := mustRun(t, "query", "--db", db, "--table", "a", "--count", "--format", "csv", "--where", col+" between 0 and 1999999999")
+		if got != "count\n2003\n" {
+			t.Errorf("%s: %q in the domain", col, got)
+		}
+		got = mustRun(t, "query", "--db", db, "--table", "a", "--count", "--format", "csv", "--where", col+" < 1000000000")
+		if _, err := fmt.Sscanf(got, "count\n%d\n", &n); err != nil {
+			t.Fatal(err)
+		}
+		low += n
+	}
+	if low < 4708 || low > 5308 {
+		t.Errorf("%d of 10,015 values are below the middle", low)
+	}
+
+	out, text, err := wideload(t, "insert", "--duration", "50ms", "--index", "none", "--columns", "2", "--sync", "--json", "-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = []string{"insert/none rows/s", "insert/none-settled rows/s", "insert/none-heap-bytes-per-row B", "insert/none-peak-rss B"}
+	if got := figureNames(t, out); !slices.Equal(got, want) {
+		t.Errorf("figures %q, want %q", got, want)
+	}
+	if !strings.Contains(text, " into table a, no index; 8 clients, 1 row a commit, sync\n") || strings.Contains(text, "\r") {
+		t.Errorf("text %q", text)
+	}
+}
+
+func TestCompareCommand(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	out, text, err := wideload(t, "compare", "--rows", "3000", "--json", "-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"insert/btree rows/s", "insert/btree-settled rows/s", "insert/btree-index-bytes-per-row B", "insert/btree-heap-bytes-per-row B",
+		"query/selective-btree ms", "query/case3-btree ms", "query/case2-btree ms", "query/case1-btree ms"}
+	if got := figureNames(t, out); !slices.Equal(got, want) {
+		t.Errorf("figures %q, want %q", got, want)
+	}
+	for _, s := range []string{"btree on every", "write speed", "index size", "bytes/row", "3,000 rows of 128 random int4 columns"} {
+		if !strings.Contains(text, s) {
+			t.Errorf("the table lacks %q:\n%s", s, text)
+		}
+	}
+	left, err := os.ReadDir(os.Getenv("TMPDIR"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+func TestBadCommands(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		args string
+		want string
+	}{
+		{"query --table t", `required flag(s) "db" not set`},
+		{"query --db " + dir + "/none --table t", "is not a database"},
+		{"query --db x --table t --count --select c1", "none of the others can be"},
+		{"query --db x --table t --format xml", `--format is "xml", must be one of ["table" "csv" "json"]`},
+		{"load nowhere.csv --table t --db " + dir + "/db", "nowhere.csv: no such file"},
+		{"load f --table t --db x --index hash", `--index is "hash", must be one of ["btree" "none"]`},
+		{"load f --table t --db x --types c1", `--types has "c1", must be column=type`},
+		{"load f --table t --db x --types c1=money", "whose type must be"},
+		{"load f --table t --db x --delimiter ab", `--delimiter is "ab", must be one ASCII character or \t`},
+		{"load f --table t --db " + dir + "/db2 --names header", "names from the header need a header"},
+		{"insert --rows 5 --duration 1s", "none of the others can be"},
+		{"insert --rows 5 --index hash", `unknown index mode "hash": must be btree or none`},
+		{"insert --rows -5 --clients 0 --batch 0", "rows is -5, must not be negative\nclients is 0, must be from 1 to 10000\nbatch is 0, must be at least 1"},
+		{"insert --rows 5 --memory-limit many", `"many" is not a size`},
+		{"insert --rows 5 --memory-limit 1MiB --db " + dir + "/db3", "MemoryLimit is 1048576"},
+		{"compare --rows 0", "--rows is 0, must be at least 1"},
+		{"compare 5", `unknown command "5"`},
+	} {
+		_, _, err := wideload(t, strings.Fields(c.args)...)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("wideload %s: %v, want %s", c.args, err, c.want)
+		}
+	}
+}
+
+// Every flag has a sentence.
+func TestFlagsAreExplained(t *testing.T) {
+	for _, cmd := range newCommand(nil, nil).Commands() {
+		if cmd.Short == "" {
+			t.Errorf("%s is not explained", cmd.Name())
+		}
+		for _, line := range strings.Split(cmd.LocalFlags().FlagUsages(), "\n") {
+			if f := strings.Fields(line); len(f) > 0 && len(f) < 5 {
+				t.Errorf("%s: a flag with hardly a word: %s", cmd.Name(), line)
+			}
+		}
+	}
+}
