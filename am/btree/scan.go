@@ -79,7 +79,7 @@ func (s *scan) hold(t *tree, block uint32) error {
 		return nil
 	}
 	s.release()
-	ref, err := t.r.Page(block)
+	ref, err := t.cache.Page(t.r, block)
 	if err != nil {
 		return err
 	}
