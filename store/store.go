@@ -60,6 +60,10 @@ type DB struct {
 	closed  atomic.Bool
 }
 
+// reservedMemTables is how many memtables' memory the cache is made larger by: Pebble takes theirs out of it, one being
+// filled, one being flushed and one kept for reuse, and would have none left for blocks.
+const reservedMemTables = 3
+
 const (
 	defaultBytes = 64 << 20
 	tempName     = "tmp" // folder of unfinished SSTs
@@ -214,7 +218,7 @@ func (db *DB) openPebble(create bool) (err error) {
 		ReadOnly:                    db.o.ReadOnly,
 		ErrorIfNotExists:            !create || db.o.ReadOnly,
 		FormatMajorVersion:          pebble.FormatNewest,
-		CacheSize:                   db.o.CacheBytes,
+		CacheSize:                   db.o.CacheBytes + reservedMemTables*db.o.MemTableBytes,
 		MemTableSize:                uint64(db.o.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       2,
