@@ -79,3 +79,50 @@ func BenchmarkInsertWide(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkCases asks the article's three cases of two million rows, settled, text and all.
+func BenchmarkCases(b *testing.B) {
+	ctx := context.Background()
+	db, err := Open(b.TempDir(), &Options{Logger: quiet})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	cols := intColumns(8)
+	tb, err := db.CreateTable(ctx, "a", cols...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := db.CreateIndexes(ctx, "a", indexEvery("a", cols)...); err != nil {
+		b.Fatal(err)
+	}
+	rnd := rand.New(rand.NewPCG(1, 2))
+	rows := tb.NewBatch()
+	for range 2_000 {
+		rows.Reset()
+		for c := range cols {
+			for range 1000 {
+				rows.Column(c).AppendCode(uint64(value.Int4Code(rnd.Int32N(2_000_000_000))))
+			}
+		}
+		if err := tb.InsertBatch(ctx, rows, NoSync); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := db.Settle(ctx); err != nil {
+		b.Fatal(err)
+	}
+	for i, where := range []string{
+		"c1 < 100000 and c2 < 10000000",
+		"c1 < 100000000 and c2 < 100000000",
+		"c1 < 100000000",
+	} {
+		b.Run(fmt.Sprint("case", i+1), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := tb.Query().Where(where).Count(ctx); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
