@@ -15,6 +15,7 @@ func newInsertCommand() *cobra.Command {
 	var (
 		engine      engineFlags
 		figures     figuresFlag
+		profiles    profileFlags
 		c           bench.InsertConfig
 		index       string
 		dir, sample string
@@ -40,6 +41,7 @@ func newInsertCommand() *cobra.Command {
 	f.StringVar(&dir, "db", "", "`directory` of the database; a temporary one that is removed again if it is not given")
 	f.StringVar(&sample, "sample", "", "write a line of CSV a second to `file`, and ask case 1 all along")
 	figures.bind(cmd)
+	profiles.bind(cmd)
 	engine.bind(cmd)
 	cmd.MarkFlagsMutuallyExclusive("rows", "duration")
 
@@ -56,7 +58,11 @@ func newInsertCommand() *cobra.Command {
 		measure := func() error {
 			return engine.withTemporary(cmd, dir, func(db *wideleaf.DB) error {
 				c.Progress = report.NewProgress(cmd.ErrOrStderr(), "inserting")
-				r, err := bench.Insert(cmd.Context(), db, c)
+				var r *bench.InsertResult
+				err := profiles.during(func() (err error) {
+					r, err = bench.Insert(cmd.Context(), db, c)
+					return err
+				})
 				if err != nil {
 					return err
 				}

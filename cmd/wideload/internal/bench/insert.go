@@ -149,6 +149,7 @@ func (run *insertRun) insert(ctx context.Context, r *InsertResult) error {
 	err := clients.Wait()
 	r.Inserted = time.Since(run.start)
 	if err == nil {
+		run.c.Progress.Name("settling")
 		err = run.db.Settle(watching)
 		r.Settled = time.Since(run.start)
 	}

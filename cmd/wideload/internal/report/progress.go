@@ -19,6 +19,7 @@ type Progress struct {
 	title string
 	start time.Time
 	next  time.Time
+	named bool // the title is all that is shown
 }
 
 // redraw is how often the line changes.
@@ -60,13 +61,24 @@ func (p *Progress) Show(share float64, rows int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if now.Before(p.next) {
+	if now.Before(p.next) || p.named {
 		return
 	}
 	p.next = now.Add(redraw)
 	rate := float64(rows) / max(now.Sub(p.start).Seconds(), 1e-9)
 	p.bar.Describe(fmt.Sprintf("%s %s rows, %s rows/s", p.title, Count(rows), Count(rate)))
 	_ = p.bar.Set64(min(int64(share*steps), steps-1)) // a terminal that can't be written to shows nothing
+}
+
+// Name shows only a title from now on, for work at the end whose extent isn't known.
+func (p *Progress) Name(title string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.named = true
+	p.bar.Describe(title)
 }
 
 // Done takes the line away.

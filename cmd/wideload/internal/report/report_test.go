@@ -64,6 +64,7 @@ func TestProgress(t *testing.T) {
 	}
 	var none *Progress
 	none.Show(0.5, 1)
+	none.Name("settling")
 	none.Done()
 
 	p := newProgress(&b, "inserting")
@@ -72,6 +73,12 @@ func TestProgress(t *testing.T) {
 	p.Show(0.26, 1_000_001) // too soon to be drawn
 	out := b.String()
 	if !strings.Contains(out, "inserting 1,000,000 rows, ") || !strings.Contains(out, "rows/s  25%") || strings.Contains(out, "26%") {
+		t.Fatalf("drawn: %q", out)
+	}
+	p.Name("settling")
+	p.next = time.Time{}
+	p.Show(1, 4_000_000)
+	if out := b.String(); !strings.Contains(out, "settling") || strings.Contains(out, "4,000,000") {
 		t.Fatalf("drawn: %q", out)
 	}
 	p.Done()
