@@ -293,6 +293,7 @@ func (g *commitGroup) publish() {
 	}
 	g.db.versions.Commit(g.rows)
 	if sealed {
+		g.db.measurePressure()
 		g.db.pool.Notify()
 	}
 }
@@ -374,8 +375,8 @@ func (db *DB) between(f func(*commitGroup) error) error {
 }
 
 // Backpressure. Sealed tails hold memory, and runs that wait for merging slow queries down, so both are bounded: writers
-// are slowed from half of a bound on, by a delay for each commit that grows to slowest, and wait at the bound, until the
-// pool has caught up or their context ends.
+// are slowed from three quarters of a bound on, by a delay for each commit that grows to slowest, and wait at the bound,
+// until the pool has caught up or their context ends.
 const (
 	slowest  = 2 * time.Millisecond
 	maxRuns  = 64 // runs of a group
@@ -425,7 +426,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // Pressure is in sixteenths of a bound.
 const (
-	pressureSlow = 8
+	pressureSlow = 12
 	pressureFull = 16
 )
 
@@ -443,6 +444,10 @@ func (db *DB) measurePressure() {
 			runs = max(runs, len(g.Runs))
 		}
 	}
-	p := max(sealed*pressureFull/max(db.o.share(tailShare), 2*heap.TailBytes), int64(runs*pressureFull/maxRuns))
+	p := int64(runs * pressureFull / maxRuns)
+	if sealed > 0 {
+		// At least two tails may wait, whatever the limit, so that two workers find work.
+		p = max(p, (sealed+heap.TailBytes)*pressureFull/max(db.o.share(tailShare), 3*heap.TailBytes))
+	}
 	db.pressure.Store(p)
 }

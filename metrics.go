@@ -23,7 +23,7 @@ type Metrics struct {
 	BytesMerged          int64   // pages written by merges
 	VersionsHeld         int     // versions that readers hold, the current one included
 	RetiredFiles         int     // files that wait for readers before they are freed
-	Backlog              float64 // of sealed tails and runs: writers are slowed from 0.5 on and wait at 1
+	Backlog              float64 // of sealed tails and runs: writers are slowed from 0.75 on and wait at 1
 	BackgroundError      error   // of the last job, nil when it succeeded
 
 	Store store.Metrics // what Pebble tells

@@ -80,7 +80,7 @@ const (
 	cacheShare    = 4 // Pebble's block cache
 	memtableShare = 2 // one memtable; Pebble may have another that it is flushing
 	decodedShare  = 1 // decoded inner pages and directories (page.Cache)
-	tailShare     = 5 // tails that wait to be flushed; the active ones come on top
+	tailShare     = 5 // tails: those that wait to be flushed, and one that is filled
 )
 
 func (o *Options) share(sixteenths int64) int64 { return o.MemoryLimit / 16 * sixteenths }

@@ -157,7 +157,7 @@ func (db *DB) recoverSegments(r *recovered) error {
 		if t == nil {
 			return damaged(fmt.Sprintf("the table of segment %d of relation %d is missing", sr.Segment, sr.Table), nil)
 		}
-		s, err := vacuum.OpenSegment(db.store, db.cache, t, sr)
+		s, err := vacuum.OpenSegment(db.store, db.cache, t.Def, sr)
 		if err != nil {
 			return fmt.Errorf("table %q, segment %d: %w", t.Def.Name, sr.Segment, err)
 		}

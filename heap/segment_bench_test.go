@@ -52,7 +52,7 @@ func BenchmarkEncodeInt4(b *testing.B) {
 		cols[i] = SegmentColumn{i + 1, v}
 	}
 	for b.Loop() {
-		if _, err := WriteSegment(testOwner, cols, v.N, discard{}, noYield); err != nil {
+		if _, err := WriteSegment(testOwner, columnsOf(cols), v.N, discard{}, noYield); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -160,7 +160,7 @@ func BenchmarkEncodeText(b *testing.B) {
 		}
 		b.Run(fmt.Sprintf("of%d", distinct), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := WriteSegment(testOwner, []SegmentColumn{{1, v}}, v.N, discard{}, noYield); err != nil {
+				if _, err := WriteSegment(testOwner, columnsOf([]SegmentColumn{{1, v}}), v.N, discard{}, noYield); err != nil {
 					b.Fatal(err)
 				}
 			}

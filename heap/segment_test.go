@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -31,7 +32,7 @@ func segmentOf(t testing.TB, cols []SegmentColumn) (*Segment, *pagetest.Mem) {
 		rows = cols[0].Values.N
 	}
 	m := pagetest.New(testOwner)
-	meta, err := WriteSegment(testOwner, cols, rows, m, noYield)
+	meta, err := WriteSegment(testOwner, columnsOf(cols), rows, m, noYield)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -492,7 +493,7 @@ func TestLongStrings(t *testing.T) {
 	v := &value.Vector{}
 	v.Reset(value.Text)
 	v.Append(value.OfText(strings.Repeat("x", MaxValueBytes+1)))
-	_, err := WriteSegment(testOwner, []SegmentColumn{{1, v}}, 1, pagetest.New(testOwner), noYield)
+	_, err := WriteSegment(testOwner, columnsOf([]SegmentColumn{{1, v}}), 1, pagetest.New(testOwner), noYield)
 	if err == nil || !strings.Contains(err.Error(), "too long") {
 		t.Fatalf("a value over the maximum: %v", err)
 	}
@@ -642,12 +643,12 @@ func TestWriteSegmentRefuses(t *testing.T) {
 		"twice":        {{2, v}, {2, v}},
 		"rows differ":  {{1, vectorOf(value.Int4, nil)}},
 	} {
-		if _, err := WriteSegment(testOwner, cols, 1, pagetest.New(testOwner), noYield); err == nil {
+		if _, err := WriteSegment(testOwner, columnsOf(cols), 1, pagetest.New(testOwner), noYield); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
 	stop := fmt.Errorf("stop")
-	_, err := WriteSegment(testOwner, []SegmentColumn{{1, v}}, 1, pagetest.New(testOwner), func() error { return stop })
+	_, err := WriteSegment(testOwner, columnsOf([]SegmentColumn{{1, v}}), 1, pagetest.New(testOwner), func() error { return stop })
 	if err != stop {
 		t.Errorf("yield's error: %v", err)
 	}
@@ -734,4 +735,15 @@ func TestConcurrentReads(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// columnsOf yields columns that are in memory.
+func columnsOf(cols []SegmentColumn) iter.Seq2[SegmentColumn, error] {
+	return func(yield func(SegmentColumn, error) bool) {
+		for _, c := range cols {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
 }

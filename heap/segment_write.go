@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 
 	"wideleaf/page"
 	"wideleaf/tid"
@@ -20,20 +21,23 @@ type SegmentColumn struct {
 }
 
 // WriteSegment writes the pages of a segment whose columns, in order of attno, have `rows` rows each: the pages of
-// one column after the other, long values before the column that refers to them, then the summary. The pages are a
-// function of o, cols and rows alone. yield, called at least once a page and a column, lets other work go first and
+// one column after the other, long values before the column that refers to them, then the summary. A column is done with
+// when the next is taken, so that cols can yield the same vector again and again. The pages are a function of o, cols and
+// rows alone. yield, called at least once a page and a column, lets other work go first and
 // returns an error when the writing must stop.
-func WriteSegment(o page.Owner, cols []SegmentColumn, rows int, w page.Writer, yield func() error) (SegmentMeta, error) {
+func WriteSegment(o page.Owner, cols iter.Seq2[SegmentColumn, error], rows int, w page.Writer, yield func() error) (SegmentMeta, error) {
 	if rows < 0 || rows > tid.SegmentRows {
 		return SegmentMeta{}, fmt.Errorf("heap: a segment of %d rows", rows)
 	}
 	sw := &segmentWriter{owner: o, w: w, yield: yield, page: make([]byte, page.HeaderSize, page.Size)}
-	tableBytes := uint32(len(cols) * tableEntry)
-	table := make([]byte, 0, tableBytes)
-	var parts []byte // the directory behind the table
-	var begins []uint32
-	for i, c := range cols {
-		if c.Attno < 1 || c.Attno > 1<<16-1 || i > 0 && c.Attno <= cols[i-1].Attno || c.Values.N != rows {
+	var attnos, begins []uint32 // of each column, and where its part of the directory begins
+	var parts []byte            // the directory behind its table
+	last := 0
+	for c, err := range cols {
+		if err != nil {
+			return SegmentMeta{}, err
+		}
+		if c.Attno <= last || c.Attno > 1<<16-1 || c.Values.N != rows {
 			return SegmentMeta{}, fmt.Errorf("heap: column %d of a segment of %d rows has %d or is out of order",
 				c.Attno, rows, c.Values.N)
 		}
@@ -41,9 +45,8 @@ func WriteSegment(o page.Owner, cols []SegmentColumn, rows int, w page.Writer, y
 		if err != nil {
 			return SegmentMeta{}, fmt.Errorf("heap: column %d: %w", c.Attno, err)
 		}
-		begins = append(begins, tableBytes+uint32(len(parts)))
-		table = binary.LittleEndian.AppendUint32(table, uint32(c.Attno))
-		table = binary.LittleEndian.AppendUint32(table, begins[i])
+		last = c.Attno
+		attnos, begins = append(attnos, uint32(c.Attno)), append(begins, uint32(len(parts)))
 		parts = appendDirectory(parts, d)
 		if err := yield(); err != nil {
 			return SegmentMeta{}, err
@@ -52,7 +55,14 @@ func WriteSegment(o page.Owner, cols []SegmentColumn, rows int, w page.Writer, y
 	if err := sw.flush(); err != nil {
 		return SegmentMeta{}, err
 	}
-	meta := SegmentMeta{Rows: uint32(rows), Columns: uint32(len(cols)), Summary: sw.next}
+	tableBytes := uint32(len(attnos) * tableEntry)
+	table := make([]byte, 0, int(tableBytes)+len(parts))
+	for i, a := range attnos {
+		begins[i] += tableBytes
+		table = binary.LittleEndian.AppendUint32(table, a)
+		table = binary.LittleEndian.AppendUint32(table, begins[i])
+	}
+	meta := SegmentMeta{Rows: uint32(rows), Columns: uint32(len(attnos)), Summary: sw.next}
 	if err := sw.summary(append(table, parts...), tableBytes, begins); err != nil {
 		return SegmentMeta{}, err
 	}

@@ -43,11 +43,12 @@ type cells struct {
 	nulls []uint64 // accessed atomically
 }
 
-// Chunks of 64, 64, 128, 256 ... 2,048 rows, then of 4,096: a small table stays small, a large one wastes little.
+// Chunks of 64, 64, 128, 256, 512 rows, then of 1,024: a small table stays small, and a wide one, whose tail has few rows,
+// wastes little.
 const (
 	firstChunk = 64
-	fullChunk  = 4096
-	growing    = 7 // chunks before the first of fullChunk rows, together fullChunk rows
+	fullChunk  = 1024
+	growing    = 5 // chunks before the first of fullChunk rows, together fullChunk rows
 	maxChunks  = growing + (tid.SegmentRows-fullChunk)/fullChunk
 )
 

@@ -58,7 +58,7 @@ var benchTable = sync.OnceValue(func() *Table {
 		}
 		o := page.Owner{Relation: 1, Part: seg}
 		pages := pagetest.New(o)
-		meta := must(heap.WriteSegment(o, cols, n, pages, goOn))
+		meta := must(heap.WriteSegment(o, columnsOf(cols), n, pages, goOn))
 		s := must(heap.OpenSegment(meta, typeOf, pages, cache))
 		t.Sources = append(t.Sources, s)
 	}

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"iter"
 	"wideleaf/am"
 	"wideleaf/catalog"
 	"wideleaf/heap"
@@ -48,7 +49,7 @@ func realSource(m *model, s modelSegment, flushed bool) heap.Source {
 	}
 	o := page.Owner{Relation: m.def.ID, Part: s.number}
 	pages := pagetest.New(o)
-	meta := must(heap.WriteSegment(o, cols, n, pages, goOn))
+	meta := must(heap.WriteSegment(o, columnsOf(cols), n, pages, goOn))
 	typeOf := func(attno int) value.Type { return m.def.Columns[m.def.Column(attno)].Type }
 	return must(heap.OpenSegment(meta, typeOf, pages, page.NewCache(1<<20)))
 }
@@ -77,4 +78,15 @@ func realRun(m *model, method am.Method, def *catalog.Index, span am.Span, segs 
 	return open(o, span, func(w page.Writer) (am.RunMeta, error) {
 		return method.Merge(def, o, runs, span, nil, w, goOn)
 	})
+}
+
+// columnsOf yields columns that are in memory.
+func columnsOf(cols []heap.SegmentColumn) iter.Seq2[heap.SegmentColumn, error] {
+	return func(yield func(heap.SegmentColumn, error) bool) {
+		for _, c := range cols {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
 }

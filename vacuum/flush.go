@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	"wideleaf/am"
+	"wideleaf/catalog"
 	"wideleaf/heap"
 	"wideleaf/page"
 	"wideleaf/store"
@@ -30,11 +32,8 @@ func (p *Pool) flush(j Job) (bytes int64, err error) {
 	sealed := ts.Table.Sealed[i]
 	w := p.newWriter()
 	defer w.abort()
-	rows, err := load(p.ctx, ts.Table, sealed.Tail.View(sealed.Rows))
-	if err != nil {
-		return 0, err
-	}
-	seg, err := w.segment(ts.Table, rows)
+	rows := &rows{ctx: p.ctx, def: ts.Table.Def, src: sealed.Tail.View(sealed.Rows)}
+	seg, err := w.segment(rows)
 	if err != nil {
 		return 0, err
 	}
@@ -99,7 +98,7 @@ var errDropped = fmt.Errorf("the table was dropped")
 
 // publishFlush publishes a flush; p.publish is held.
 func (p *Pool) publishFlush(j Job, t *version.Table, seg version.SegmentRecord, w *writer) error {
-	hs, err := OpenSegment(p.o.Store, p.o.Cache, t, seg)
+	hs, err := OpenSegment(p.o.Store, p.o.Cache, t.Def, seg)
 	if err != nil {
 		return err
 	}
@@ -171,11 +170,7 @@ func (p *Pool) fill(j Job) error {
 	g := ts.Table.Groups[gi]
 	w := p.newWriter()
 	defer w.abort()
-	rows, err := loadColumns(p.ctx, ts.Table, ts.Table.Segments[si].Segment, g.Attnos())
-	if err != nil {
-		return err
-	}
-	if err := w.run(g, rows); err != nil {
+	if err := w.run(g, &rows{ctx: p.ctx, def: ts.Table.Def, src: ts.Table.Segments[si].Segment}); err != nil {
 		return err
 	}
 	if err := w.ingest(); err != nil {
@@ -252,41 +247,46 @@ func (p *Pool) merge(j Job) (bytes int64, err error) {
 	return w.bytes, p.Publish(func() error { return p.publishRun(j, w, old) })
 }
 
-// rows is the cells of one segment in memory.
+// rows are the rows of one segment on their way into pages. Columns are loaded one at a time, into the same memory: the
+// width of a table doesn't matter.
 type rows struct {
-	segment uint64
-	n       int
-	columns map[int]*value.Vector // by attno
-	attnos  []int
+	ctx  context.Context
+	def  *catalog.Table
+	src  heap.Source
+	free []*value.Vector
 }
 
-func load(ctx context.Context, t *version.Table, src heap.Source) (rows, error) {
-	attnos := make([]int, len(t.Def.Columns))
-	for i, c := range t.Def.Columns {
-		attnos[i] = c.Attno
+// column loads a column; release takes its memory back.
+func (r *rows) column(attno int) (*value.Vector, error) {
+	v := new(value.Vector)
+	if n := len(r.free); n > 0 {
+		v, r.free = r.free[n-1], r.free[:n-1]
 	}
-	return loadColumns(ctx, t, src, attnos)
+	v.Reset(r.def.Columns[r.def.Column(attno)].Type)
+	switch n := r.src.Rows(); v.Type.Width() {
+	case value.Word32:
+		v.U32 = slices.Grow(v.U32, n)
+	case value.Word64:
+		v.U64 = slices.Grow(v.U64, n)
+	default:
+		v.Str = slices.Grow(v.Str, n)
+	}
+	return v, r.src.Column(r.ctx, attno, v)
 }
 
-func loadColumns(ctx context.Context, t *version.Table, src heap.Source, attnos []int) (rows, error) {
-	r := rows{segment: src.Number(), n: src.Rows(), columns: make(map[int]*value.Vector, len(attnos)), attnos: attnos}
-	for _, a := range attnos {
-		v := new(value.Vector)
-		v.Reset(t.Def.Columns[t.Def.Column(a)].Type)
-		switch v.Type.Width() {
-		case value.Word32:
-			v.U32 = make([]uint32, 0, r.n)
-		case value.Word64:
-			v.U64 = make([]uint64, 0, r.n)
-		default:
-			v.Str = make([]string, 0, r.n)
+func (r *rows) release(vs ...*value.Vector) { r.free = append(r.free, vs...) }
+
+// all yields all columns of the table, each until the next.
+func (r *rows) all() iter.Seq2[heap.SegmentColumn, error] {
+	return func(yield func(heap.SegmentColumn, error) bool) {
+		for _, c := range r.def.Columns {
+			v, err := r.column(c.Attno)
+			if !yield(heap.SegmentColumn{Attno: c.Attno, Values: v}, err) || err != nil {
+				return
+			}
+			r.release(v)
 		}
-		if err := src.Column(ctx, a, v); err != nil {
-			return r, err
-		}
-		r.columns[a] = v
 	}
-	return r, nil
 }
 
 // writer collects the SSTs of one job.
@@ -327,11 +327,6 @@ func (w *writer) table() (*store.PageTable, error) {
 
 // ingest makes the pages written so far part of the database.
 func (w *writer) ingest() error {
-	for _, t := range w.tables {
-		if err := t.Finish(); err != nil {
-			return err
-		}
-	}
 	if err := w.p.o.Store.Ingest(w.p.ctx, w.tables...); err != nil {
 		return err
 	}
@@ -343,31 +338,36 @@ func (w *writer) ingest() error {
 }
 
 // segment writes the heap's pages.
-func (w *writer) segment(t *version.Table, r rows) (version.SegmentRecord, error) {
-	rec := version.SegmentRecord{Table: t.Def.ID, Segment: r.segment}
+func (w *writer) segment(r *rows) (version.SegmentRecord, error) {
+	rec := version.SegmentRecord{Table: r.def.ID, Segment: r.src.Number()}
 	sst, err := w.table()
 	if err != nil {
 		return rec, err
 	}
 	rec.Ordinal = sst.Ordinal()
-	cols := make([]heap.SegmentColumn, len(r.attnos))
-	for i, a := range r.attnos {
-		cols[i] = heap.SegmentColumn{Attno: a, Values: r.columns[a]}
-	}
 	sized := &sizedWriter{w: sst}
-	rec.Meta, err = heap.WriteSegment(page.Owner{Relation: t.Def.ID, Part: r.segment}, cols, r.n, sized, w.yield)
+	rec.Meta, err = heap.WriteSegment(page.Owner{Relation: rec.Table, Part: rec.Segment}, r.all(), r.src.Rows(), sized, w.yield)
+	if err != nil {
+		return rec, err
+	}
 	rec.Bytes = uint64(sized.bytes)
 	w.bytes += sized.bytes
-	return rec, err
+	return rec, sst.Finish() // at once: its buffers are free then
 }
 
 // run writes a run of every index of a group over one segment.
-func (w *writer) run(g *version.Group, r rows) error {
-	rec := version.RunRecord{Group: g.ID, Span: am.Span{First: r.segment, End: r.segment + 1}}
+func (w *writer) run(g *version.Group, r *rows) error {
+	seg := r.src.Number()
+	rec := version.RunRecord{Group: g.ID, Span: am.Span{First: seg, End: seg + 1}}
 	return w.groupRun(g, rec, func(ix *version.Index, o page.Owner, pw page.Writer) (am.RunMeta, error) {
-		src := am.Source{Base: tid.New(r.segment, 0)}
+		src := am.Source{Base: tid.New(seg, 0)}
+		defer func() { r.release(src.Columns...) }()
 		for _, c := range ix.Def.Columns {
-			src.Columns = append(src.Columns, r.columns[c.Attno])
+			v, err := r.column(c.Attno)
+			if err != nil {
+				return am.RunMeta{}, err
+			}
+			src.Columns = append(src.Columns, v)
 		}
 		return ix.Method.Build(ix.Def, o, src, pw, w.yield)
 	})
@@ -406,7 +406,7 @@ func (w *writer) groupRun(g *version.Group, rec version.RunRecord,
 	rec.Bytes = uint64(sized.bytes)
 	w.bytes += sized.bytes
 	w.runs = append(w.runs, rec)
-	return nil
+	return sst.Finish()
 }
 
 // sizedWriter counts the bytes of the pages it passes on.

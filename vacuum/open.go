@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"wideleaf/am"
+	"wideleaf/catalog"
 	"wideleaf/heap"
 	"wideleaf/page"
 	"wideleaf/store"
@@ -12,10 +13,10 @@ import (
 )
 
 // OpenSegment opens the segment that a record names.
-func OpenSegment(db *store.DB, cache *page.Cache, t *version.Table, rec version.SegmentRecord) (*heap.Segment, error) {
+func OpenSegment(db *store.DB, cache *page.Cache, def *catalog.Table, rec version.SegmentRecord) (*heap.Segment, error) {
 	types := func(attno int) value.Type {
-		if i := t.Def.Column(attno); i >= 0 {
-			return t.Def.Columns[i].Type
+		if i := def.Column(attno); i >= 0 {
+			return def.Columns[i].Type
 		}
 		return value.Unknown
 	}

@@ -324,18 +324,6 @@ func (ts TableSnapshot) LastTID() tid.TID {
 	return tid.New(ts.Table.Active.Tail.Segment(), 0) + tid.TID(ts.visible)
 }
 
-// Attnos returns the columns that the group's indexes have, each once, ascending.
-func (g *Group) Attnos() []int {
-	var out []int
-	for _, ix := range g.Indexes {
-		for _, c := range ix.Def.Columns {
-			out = append(out, c.Attno)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
-}
-
 // KeyBytes returns the size of the key that an index with an order would file a row's values under, 0 for one without.
 func (ix *Index) KeyBytes(vals []value.Value) int {
 	enc, ok := ix.Method.(am.KeyEncoder)
