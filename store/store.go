@@ -61,8 +61,8 @@ type DB struct {
 }
 
 // reservedMemTables is how many memtables' memory the cache is made larger by: Pebble takes theirs out of it, one being
-// filled, one being flushed and one kept for reuse, and would have none left for blocks.
-const reservedMemTables = 3
+// filled and one being flushed or kept for reuse, and would have none left for blocks.
+const reservedMemTables = 2
 
 const (
 	defaultBytes = 64 << 20

@@ -243,28 +243,6 @@ func (v Value) String() string {
 	return v.str
 }
 
-// FormatFloat8 prints a float8 as PostgreSQL does: the shortest digits that read back, with NaN, Infinity and
-// -Infinity, and an exponent below 1e-4 and from 1e15 on.
-func FormatFloat8(f float64) string {
-	switch {
-	case f != f:
-		return "NaN"
-	case math.IsInf(f, 1):
-		return "Infinity"
-	case math.IsInf(f, -1):
-		return "-Infinity"
-	case f == 0:
-		if math.Signbit(f) {
-			return "-0"
-		}
-		return "0"
-	}
-	if a := math.Abs(f); a < 1e-4 || a >= 1e15 {
-		return strconv.FormatFloat(f, 'e', -1, 64)
-	}
-	return strconv.FormatFloat(f, 'f', -1, 64)
-}
-
 // Compare orders two values of one type as ORDER BY does, NULL above all.
 func Compare(a, b Value) int {
 	if a.IsNull() || b.IsNull() {

@@ -15,6 +15,9 @@ import (
 // nil, keys are printed in hexadecimal.
 func DescribePage(ix *catalog.Index, p []byte) (*page.Description, error) {
 	d := &page.Description{}
+	if len(p) < page.HeaderSize || len(p) > page.Size {
+		return d, &page.CorruptError{Detail: fmt.Sprintf("it has %d bytes", len(p))}
+	}
 	d.Header(p)
 	code := func(c uint64) string {
 		if ix == nil || !fixed(ix) {
