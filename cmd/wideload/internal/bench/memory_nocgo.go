@@ -1,0 +1,6 @@
+//go:build !cgo
+
+package bench
+
+// Without C all memory is Go's.
+const sixteenthsOutside = 0
