@@ -221,7 +221,7 @@ func (db *DB) openPebble(create bool) (err error) {
 		CacheSize:                   db.o.CacheBytes + reservedMemTables*db.o.MemTableBytes,
 		MemTableSize:                uint64(db.o.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
-		L0CompactionThreshold:       2,
+		L0CompactionThreshold:       8,
 		L0StopWritesThreshold:       1000, // a commit never waits for a compaction
 		Logger:                      &logger{db.o.Logger, db.fs},
 		EventListener:               db.events.listener(db.o.Logger),
