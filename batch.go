@@ -40,8 +40,10 @@ type Batch struct {
 // NewBatch returns an empty batch for the table.
 func (t *Table) NewBatch() *Batch {
 	b := &Batch{def: t.def, cols: make([]*Vector, len(t.def.Columns))}
+	vectors := make([]Vector, len(b.cols)) // side by side: a batch of one row is walked through several times
 	for i, c := range t.def.Columns {
-		b.cols[i] = &Vector{Type: c.Type}
+		vectors[i].Type = c.Type
+		b.cols[i] = &vectors[i]
 	}
 	return b
 }
@@ -175,52 +177,64 @@ func outOfRange(text string, c catalog.Column) (Value, error) {
 		Message: fmt.Sprintf("value \"%s\" is out of range for type %s", text, c.Type.SQLName())}
 }
 
-// check verifies that the batch can become rows of its table.
-func (b *Batch) check() error {
+// check verifies that the batch can become rows of its table, and returns about how many bytes they take.
+func (b *Batch) check() (size int64, err error) {
 	n := b.Len()
 	for i, v := range b.cols {
-		c := b.def.Columns[i]
-		bad := func(code, format string, args ...any) error {
-			return &Error{Kind: ErrInvalid, Code: code, Object: c.Name, Message: fmt.Sprintf(format, args...)}
-		}
+		c := &b.def.Columns[i]
 		held := len(v.U32)
-		switch v.Type.Width() {
+		switch c.Type.Width() {
+		case value.Word32:
+			size += 4 * int64(held)
 		case value.Word64:
 			held = len(v.U64)
-		case value.Var:
+			size += 8 * int64(held)
+		default:
 			held = len(v.Str)
 		}
-		switch {
-		case v.Type != c.Type:
-			return bad(pgerr.DatatypeMismatch, "column %q is of type %s but the batch's vector is of type %s", c.Name, c.Type.SQLName(), v.Type.SQLName())
-		case v.N != n || held != n:
-			return bad(pgerr.SyntaxError, "column %q has %d values in a batch of %d rows", c.Name, held, n)
-		case len(v.Nulls) > (n+63)/64:
-			return bad(pgerr.SyntaxError, "column %q has a null bitmap for more than %d rows", c.Name, n)
+		if v.Type != c.Type || v.N != n || held != n || len(v.Nulls) > (n+63)/64 {
+			return 0, misfit(v, c, n, held)
 		}
 		if c.NotNull && v.HasNulls() {
-			return &Error{Kind: ErrConstraint, Code: pgerr.NotNullViolation, Object: c.Name,
+			return 0, &Error{Kind: ErrConstraint, Code: pgerr.NotNullViolation, Object: c.Name,
 				Message: fmt.Sprintf("null value in column %q of relation %q violates not-null constraint", c.Name, b.def.Name)}
 		}
-		switch v.Type {
+		switch c.Type {
 		case Bool:
 			for _, x := range v.U32 {
 				if x > 1 {
-					return bad(pgerr.NumericValueOutOfRange, "column %q of type boolean has the code %d", c.Name, x)
+					return 0, badColumn(c, pgerr.NumericValueOutOfRange, "column %q of type boolean has the code %d", c.Name, x)
 				}
 			}
 		case Text:
 			for row, s := range v.Str {
+				size += int64(len(s)) + 16
 				if at := invalidText(s); at >= 0 {
-					return bad(pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": 0x%02x (column %q, row %d of the batch)", s[at], c.Name, row+1)
+					return 0, badColumn(c, pgerr.CharacterNotInRepertoire,
+						"invalid byte sequence for encoding \"UTF8\": 0x%02x (column %q, row %d of the batch)", s[at], c.Name, row+1)
 				}
 				if len(s) > MaxValueBytes {
-					return bad(pgerr.ProgramLimitExceeded, "a value of column %q has %d bytes, the maximum is %d", c.Name, len(s), MaxValueBytes)
+					return 0, badColumn(c, pgerr.ProgramLimitExceeded, "a value of column %q has %d bytes, the maximum is %d", c.Name, len(s), MaxValueBytes)
 				}
 			}
 		}
 	}
-	return nil
+	return size, nil
+}
+
+// misfit says what is wrong with the shape of a vector in a batch of n rows.
+func misfit(v *Vector, c *catalog.Column, n, held int) error {
+	switch {
+	case v.Type != c.Type:
+		return badColumn(c, pgerr.DatatypeMismatch, "column %q is of type %s but the batch's vector is of type %s", c.Name, c.Type.SQLName(), v.Type.SQLName())
+	case v.N != n || held != n:
+		return badColumn(c, pgerr.SyntaxError, "column %q has %d values in a batch of %d rows", c.Name, held, n)
+	}
+	return badColumn(c, pgerr.SyntaxError, "column %q has a null bitmap for more than %d rows", c.Name, n)
+}
+
+func badColumn(c *catalog.Column, code, format string, args ...any) error {
+	return &Error{Kind: ErrInvalid, Code: code, Object: c.Name, Message: fmt.Sprintf(format, args...)}
 }
 
 // invalidText returns the place of the first byte that text can't hold, -1 if there is none. As in PostgreSQL, text is
@@ -244,16 +258,4 @@ func invalidText(s string) int {
 		i += n
 	}
 	return -1
-}
-
-// bytes estimates the memory that the batch's rows take.
-func (b *Batch) bytes() int64 {
-	var n int64
-	for _, v := range b.cols {
-		n += int64(len(v.U32))*4 + int64(len(v.U64))*8
-		for _, s := range v.Str {
-			n += int64(len(s)) + 16
-		}
-	}
-	return n
 }

@@ -74,10 +74,10 @@ func (t *Table) op(b *Batch, op *insertOp) (rows int, err error) {
 			Message: fmt.Sprintf("the batch was made for another table than %q", t.def.Name)}
 	}
 	n := b.Len()
-	if err := b.check(); err != nil || n == 0 {
+	size, err := b.check()
+	if err != nil || n == 0 {
 		return 0, err
 	}
-	size := b.bytes()
 	if size > maxCommitBytes {
 		return 0, &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: t.def.Name,
 			Message: fmt.Sprintf("a commit of %d bytes is larger than %d", size, maxCommitBytes),
@@ -143,10 +143,11 @@ func (tx *Tx) InsertBatch(t *Table, b *Batch) error {
 		_, err := t.op(b, nil)
 		return err
 	}
-	if err := b.check(); err != nil {
+	size, err := b.check()
+	if err != nil {
 		return err
 	}
-	if tx.bytes += b.bytes(); tx.bytes > maxCommitBytes {
+	if tx.bytes += size; tx.bytes > maxCommitBytes {
 		return &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: t.def.Name,
 			Message: fmt.Sprintf("a commit of %d bytes is larger than %d", tx.bytes, maxCommitBytes),
 			Hint:    "Insert the rows in several commits."}
