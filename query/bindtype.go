@@ -1,0 +1,47 @@
+package query
+
+import (
+	"wideleaf/pgerr"
+	"wideleaf/value"
+)
+
+// typ is the type of an expression: a column's, or one that only constants have. Of a family the later one is the type
+// to which PostgreSQL converts the others.
+type typ uint8
+
+const (
+	unknownType typ = iota // a string without a type, or NULL
+	boolType
+	textType
+	int4Type
+	int8Type
+	numericType
+	float8Type
+)
+
+func typeOf(t value.Type) typ {
+	return [...]typ{value.Bool: boolType, value.Int4: int4Type, value.Int8: int8Type, value.Float8: float8Type,
+		value.Text: textType}[t]
+}
+
+// String returns PostgreSQL's name of the type.
+func (t typ) String() string {
+	return [...]string{"unknown", "boolean", "text", "integer", "bigint", "numeric", "double precision"}[t]
+}
+
+// family returns one type for all types that can be compared with each other.
+func (t typ) family() typ { return min(t, int4Type) }
+
+// parseType returns the type of a name in a cast.
+func parseType(name string) (typ, error) {
+	if t, ok := value.ParseType(name); ok {
+		return typeOf(t), nil
+	}
+	switch name {
+	case "numeric", "decimal":
+		return numericType, nil
+	case "varchar", "character varying":
+		return textType, nil
+	}
+	return unknownType, pgerr.New(pgerr.ErrInvalid, pgerr.UndefinedObject, `type "%s" does not exist`, name)
+}
