@@ -19,7 +19,7 @@ import (
 // was acknowledged to any of them is there after a crash at that moment.
 func TestConcurrentFailure(t *testing.T) {
 	for seed := range 25 {
-		mem := vfs.NewCrashableMem()
+		mem := &gatedFS{MemFS: vfs.NewCrashableMem()}
 		f := &faults{lasts: seed%2 == 0, kinds: []errorfs.OpKind{errorfs.OpFileWrite, errorfs.OpFileSync,
 			errorfs.OpFileSyncData, errorfs.OpCreate, errorfs.OpRename, errorfs.OpFileClose}}
 		f.left.Store(1 << 40)
@@ -87,7 +87,7 @@ func TestConcurrentFailure(t *testing.T) {
 			}
 		})
 		publishers.Wait()
-		crashed := mem.CrashClone(vfs.CrashCloneCfg{})
+		crashed := mem.clone(vfs.CrashCloneCfg{})
 		close(ready)
 		wg.Wait()
 		begin := time.Now()

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -56,9 +58,9 @@ func (h *history) recover(db *DB) {
 
 // TestCrashWhileWriting clones the file system while a publication, an ingestion or a commit is under way.
 func TestCrashWhileWriting(t *testing.T) {
-	fs := vfs.NewCrashableMem()
+	fs := &gatedFS{MemFS: vfs.NewCrashableMem()}
 	db := open(t, fs, "db")
-	h := newHistory(t, fs)
+	h := newHistory(t, fs.MemFS)
 	c := db.NewCommit()
 	defer c.Close()
 	type cut struct {
@@ -71,7 +73,7 @@ func TestCrashWhileWriting(t *testing.T) {
 	go func() {
 		defer close(cuts)
 		for i := range uint64(40) {
-			clone := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: int(i * 2), RNG: rand.New(rand.NewPCG(i, 4))})
+			clone := fs.clone(vfs.CrashCloneCfg{UnsyncedDataPercent: int(i * 2), RNG: rand.New(rand.NewPCG(i, 4))})
 			select {
 			case cuts <- cut{fs: clone}:
 			case <-stop:
@@ -378,4 +380,62 @@ func TestLogDamage(t *testing.T) {
 	if told == 0 {
 		t.Error("no damage was told")
 	}
+}
+
+// gatedFS keeps operations on names out while a clone is made: MemFS takes its locks in two orders for them, and a clone
+// beside them can wait for ever.
+type gatedFS struct {
+	*vfs.MemFS
+	gate sync.RWMutex
+}
+
+func (g *gatedFS) enter() func() {
+	g.gate.RLock()
+	return g.gate.RUnlock
+}
+
+func (g *gatedFS) clone(cfg vfs.CrashCloneCfg) *vfs.MemFS {
+	g.gate.Lock()
+	defer g.gate.Unlock()
+	return g.CrashClone(cfg)
+}
+
+func (g *gatedFS) Create(name string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	defer g.enter()()
+	return g.MemFS.Create(name, c)
+}
+
+func (g *gatedFS) Link(oldname, newname string) error {
+	defer g.enter()()
+	return g.MemFS.Link(oldname, newname)
+}
+
+func (g *gatedFS) Remove(name string) error {
+	defer g.enter()()
+	return g.MemFS.Remove(name)
+}
+
+func (g *gatedFS) RemoveAll(name string) error {
+	defer g.enter()()
+	return g.MemFS.RemoveAll(name)
+}
+
+func (g *gatedFS) Rename(oldname, newname string) error {
+	defer g.enter()()
+	return g.MemFS.Rename(oldname, newname)
+}
+
+func (g *gatedFS) ReuseForWrite(oldname, newname string, c vfs.DiskWriteCategory) (vfs.File, error) {
+	defer g.enter()()
+	return g.MemFS.ReuseForWrite(oldname, newname, c)
+}
+
+func (g *gatedFS) OpenReadWrite(name string, c vfs.DiskWriteCategory, opts ...vfs.OpenOption) (vfs.File, error) {
+	defer g.enter()()
+	return g.MemFS.OpenReadWrite(name, c, opts...)
+}
+
+func (g *gatedFS) MkdirAll(dir string, perm os.FileMode) error {
+	defer g.enter()()
+	return g.MemFS.MkdirAll(dir, perm)
 }
