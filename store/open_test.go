@@ -238,7 +238,7 @@ func TestAccount(t *testing.T) {
 			"it has 1 bytes", []string{"s2=two"}},
 		"account lost":    {func(p *pebble.DB) error { return p.Delete(accountKey, pebble.Sync) }, "account of the records: it is missing", nil},
 		"account changed": {func(p *pebble.DB) error { return p.Set(accountKey, []byte("12345678"), pebble.Sync) }, "account of the records", nil},
-		"all lost": {func(p *pebble.DB) error { return p.DeleteRange([]byte{0}, []byte{0xFF}, pebble.Sync) },
+		"all lost": {func(p *pebble.DB) error { return p.DeleteRange([]byte{0}, []byte{0x10}, pebble.Sync) },
 			"missing", []string{}},
 	}
 	for name, c := range cases {
