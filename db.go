@@ -46,6 +46,7 @@ type DB struct {
 
 	mu       sync.RWMutex
 	tables   map[string]*Table
+	loading  map[string]*Table // see CreateTableAs
 	indexes  map[string]uint32 // ID by name, those being built included
 	sequence uint32            // last relation or group number given out
 
@@ -56,8 +57,8 @@ type DB struct {
 }
 
 // Open opens the database in a directory, and creates it when the directory is absent or empty. A nil o stands for the
-// defaults. What a crash left is put in order: rows committed and not flushed are read back from the log, indexes whose
-// building was cut short are removed.
+// defaults. What a crash left is put in order: rows committed and not flushed are read back from the log; indexes whose
+// building was cut short, and tables whose filling was (CreateTableAs), are removed.
 //
 // It fails with ErrInvalid when the directory is something else, in use (55006), or of a newer format, and with
 // ErrCorrupt when anything that must be there is missing or damaged.
@@ -82,6 +83,7 @@ func Open(dir string, o *Options) (*DB, error) {
 		store:    st,
 		cache:    page.NewCache(opts.share(decodedShare)),
 		tables:   map[string]*Table{},
+		loading:  map[string]*Table{},
 		indexes:  map[string]uint32{},
 		inactive: make(chan struct{}),
 	}
@@ -94,6 +96,9 @@ func Open(dir string, o *Options) (*DB, error) {
 	}
 	if !opts.ReadOnly {
 		db.pool.Start()
+		if err := db.dropLoading(); err != nil {
+			return nil, errors.Join(wrap(dir, err), db.Close())
+		}
 	}
 	return db, nil
 }
@@ -130,7 +135,7 @@ func (db *DB) Close() error {
 		return errClosed()
 	}
 	last := lastClose{Next: map[uint32]tid.TID{}}
-	for _, t := range db.tables {
+	for _, t := range db.tables { // what is loading is not missed
 		if ts, ok := db.versions.AcquireTable(t.def.ID); ok {
 			last.Next[t.def.ID] = ts.LastTID()
 			ts.Release()

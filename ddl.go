@@ -54,6 +54,11 @@ func (db *DB) CreateTable(ctx context.Context, name string, cols ...Column) (*Ta
 		return nil, err
 	}
 	defer db.leave()
+	return db.createTable(ctx, name, cols, false)
+}
+
+// createTable creates a table; loading tells that it is to be found only when revealTable says so.
+func (db *DB) createTable(ctx context.Context, name string, cols []Column, loading bool) (*Table, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, wrap(name, err)
 	}
@@ -97,6 +102,11 @@ func (db *DB) CreateTable(ctx context.Context, name string, cols ...Column) (*Ta
 			return err
 		}
 		pub.Put = append(pub.Put, store.Record{Key: version.TableKey(def.ID), Value: rec}, sequenceRecord(def.ID))
+		tables := db.tables
+		if loading {
+			pub.Put = append(pub.Put, store.Record{Key: version.LoadingKey(def.ID)})
+			tables = db.loading
+		}
 		if err := db.store.Publish(pub); err != nil {
 			return err
 		}
@@ -106,7 +116,7 @@ func (db *DB) CreateTable(ctx context.Context, name string, cols ...Column) (*Ta
 		db.versions.Change(func(e *version.Edit) {
 			e.Add(&version.Table{Def: def, Active: version.NewActive(tail, 0)})
 		})
-		db.tables[name] = t
+		tables[name] = t
 		return nil
 	})
 	if err != nil {
@@ -136,7 +146,7 @@ func checkName(what, name string) error {
 // nameFree refuses a name that a table or index has. mu is held.
 func (db *DB) nameFree(name string) error {
 	_, index := db.indexes[name]
-	if index || db.tables[name] != nil {
+	if index || db.tables[name] != nil || db.loading[name] != nil {
 		return &Error{Kind: ErrExists, Code: pgerr.DuplicateTable, Object: name, Message: fmt.Sprintf("relation %q already exists", name)}
 	}
 	return nil
@@ -155,6 +165,12 @@ func (db *DB) CreateIndexes(ctx context.Context, table string, defs ...IndexDef)
 	if err != nil {
 		return err
 	}
+	return t.CreateIndexes(ctx, defs...)
+}
+
+// CreateIndexes creates indexes on the table; see DB.CreateIndexes.
+func (t *Table) CreateIndexes(ctx context.Context, defs ...IndexDef) error {
+	db, table := t.db, t.def.Name
 	if err := db.writable(); err != nil {
 		return err
 	}
@@ -169,6 +185,7 @@ func (db *DB) CreateIndexes(ctx context.Context, table string, defs ...IndexDef)
 	}
 	indexes := make([]*version.Index, len(defs))
 	for i, d := range defs {
+		var err error
 		if indexes[i], err = t.newIndex(d); err != nil {
 			return err
 		}
@@ -503,11 +520,16 @@ func (db *DB) DropTable(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return wrap(name, err)
 	}
+	return db.dropTable(name, db.tables)
+}
+
+// dropTable drops a table of one of the lists of tables by name.
+func (db *DB) dropTable(name string, tables map[string]*Table) error {
 	return wrap(name, db.between(func(*commitGroup) error {
 		return db.pool.Publish(func() error {
 			db.mu.Lock()
 			defer db.mu.Unlock()
-			t := db.tables[name]
+			t := tables[name]
 			if t == nil {
 				return &Error{Kind: ErrNotFound, Code: pgerr.UndefinedTable, Object: name, Message: fmt.Sprintf("table %q does not exist", name)}
 			}
@@ -519,6 +541,9 @@ func (db *DB) DropTable(ctx context.Context, name string) error {
 			pub := store.Publication{
 				Delete:   [][]byte{version.TableKey(t.def.ID)},
 				DropRows: []store.RowRange{{Table: t.def.ID, First: 0, End: tid.New(1<<48-1, 0)}},
+			}
+			if db.loading[name] == t {
+				pub.Delete = append(pub.Delete, version.LoadingKey(t.def.ID))
 			}
 			var retired []uint64
 			for _, s := range ts.Table.Segments {
@@ -538,7 +563,7 @@ func (db *DB) DropTable(ctx context.Context, name string) error {
 				return err
 			}
 			t.w.dropped = true
-			delete(db.tables, name)
+			delete(tables, name)
 			for _, g := range ts.Table.Groups {
 				for _, ix := range g.Indexes {
 					delete(db.indexes, ix.Def.Name)

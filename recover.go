@@ -22,6 +22,7 @@ type recovered struct {
 	tables  map[uint32]*version.Table
 	groups  map[uint32]*version.Group
 	owner   map[uint32]uint32 // table of a group
+	loading map[uint32]bool   // tables that a crash left half filled
 	drop    [][]byte          // records of what a crash left half built
 	retired []uint64          // SSTs of those
 }
@@ -29,9 +30,10 @@ type recovered struct {
 // recover builds the current version from the store's records and row blocks.
 func (db *DB) recover() error {
 	r := &recovered{
-		tables: map[uint32]*version.Table{},
-		groups: map[uint32]*version.Group{},
-		owner:  map[uint32]uint32{},
+		tables:  map[uint32]*version.Table{},
+		groups:  map[uint32]*version.Group{},
+		owner:   map[uint32]uint32{},
+		loading: map[uint32]bool{},
 	}
 	for _, step := range []func(*recovered) error{db.recoverCatalog, db.recoverSegments, db.recoverRuns, db.recoverTails} {
 		if err := step(r); err != nil {
@@ -64,7 +66,11 @@ func (db *DB) recover() error {
 				w.limitKeys(t.Def, ix)
 			}
 		}
-		db.tables[t.Def.Name] = &Table{db: db, def: t.Def, w: w}
+		tables := db.tables
+		if r.loading[t.Def.ID] {
+			tables = db.loading
+		}
+		tables[t.Def.Name] = &Table{db: db, def: t.Def, w: w}
 	}
 	if err := db.compareLastClose(); err != nil {
 		return err
@@ -106,6 +112,16 @@ func (db *DB) recoverCatalog(r *recovered) error {
 		return nil
 	})
 	if err != nil {
+		return err
+	}
+	if err := db.store.Records(version.LoadingPrefix, func(rec store.Record) error {
+		id, ok := version.LoadingTable(rec.Key)
+		if !ok || r.tables[id] == nil {
+			return damaged("the mark of a table being filled is damaged", nil)
+		}
+		r.loading[id] = true
+		return nil
+	}); err != nil {
 		return err
 	}
 	if err := db.store.Records(version.MiscPrefix, func(rec store.Record) error {

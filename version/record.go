@@ -20,6 +20,7 @@ const (
 	IndexPrefix   = 'i'
 	SegmentPrefix = 's'
 	RunPrefix     = 'r'
+	LoadingPrefix = 'l'
 	MiscPrefix    = 'm'
 )
 
@@ -37,6 +38,18 @@ func SegmentKey(table uint32, segment uint64) []byte {
 }
 func RunKey(group uint32, ordinal uint64) []byte {
 	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32([]byte{RunPrefix}, group), ordinal)
+}
+
+// LoadingKey is the key of the record that is there while a table is being filled and nobody is to find it; LoadingTable
+// returns the table of such a key.
+func LoadingKey(table uint32) []byte {
+	return binary.BigEndian.AppendUint32([]byte{LoadingPrefix}, table)
+}
+func LoadingTable(key []byte) (table uint32, ok bool) {
+	if len(key) != 5 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint32(key[1:]), true
 }
 
 // SequenceKey is the key of the record that holds the last relation number given out.
