@@ -3,6 +3,7 @@ package wideleaf
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -75,8 +76,13 @@ type committer struct {
 	spare   []*request
 	leading bool
 
-	group commitGroup // the leader's
+	group   commitGroup // the leader's
+	yielded time.Time   // when a leader last let others run
 }
+
+// leadFor is how long leaders keep a processor. A lone writer never waits for anything: without yielding it ran until the
+// scheduler stopped it, and a query waited its 10 ms or more.
+const leadFor = 200 * time.Microsecond
 
 // commitGroup is what the leader works with.
 type commitGroup struct {
@@ -118,6 +124,11 @@ func (c *committer) do(r *request) error {
 		}
 	}
 	clear(group)
+	now := time.Now()
+	yield := now.Sub(c.yielded) >= leadFor
+	if yield {
+		c.yielded = now
+	}
 
 	c.mu.Lock()
 	c.spare = group[:0]
@@ -127,6 +138,9 @@ func (c *committer) do(r *request) error {
 		c.leading = false
 	}
 	c.mu.Unlock()
+	if yield {
+		runtime.Gosched()
+	}
 	return r.err
 }
 

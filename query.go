@@ -5,7 +5,6 @@ import (
 	"iter"
 	"strings"
 
-	"wideleaf/am"
 	"wideleaf/heap"
 	"wideleaf/pgerr"
 	"wideleaf/query"
@@ -94,16 +93,16 @@ func queryTable(ts version.TableSnapshot) *query.Table {
 	if ts.Visible() > 0 {
 		q.Sources = append(q.Sources, t.Active.Tail.View(ts.Visible()))
 	}
+	indexes := 0
 	for _, g := range t.Groups {
-		for _, ix := range g.Indexes {
-			if !ix.Def.Ready {
-				continue
+		indexes += len(g.Indexes)
+	}
+	q.Indexes = make([]query.Index, 0, indexes)
+	for _, g := range t.Groups {
+		for i, ix := range g.Indexes {
+			if ix.Def.Ready {
+				q.Indexes = append(q.Indexes, query.Index{Def: ix.Def, Method: ix.Method, Runs: g.RunsOf(i)})
 			}
-			qi := query.Index{Def: ix.Def, Method: ix.Method, Runs: make([]am.Run, len(g.Runs))}
-			for i, r := range g.Runs {
-				qi.Runs[i] = r.Runs[ix.Def.ID]
-			}
-			q.Indexes = append(q.Indexes, qi)
 		}
 	}
 	return q

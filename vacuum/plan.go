@@ -71,16 +71,19 @@ type Job struct {
 
 // Plan lists the jobs that are due, most urgent first: sealed tails, oldest first, since they hold memory and stop
 // writers; then groups being built; then merges, those of the group with the most runs first, small before large.
-// It never lists a job on something busy.
+// While a tail is being flushed and nothing merged, a merge goes first: writers faster than two flushing workers
+// would otherwise pile up runs for as long as they last. It never lists a job on something busy.
 //
 // Merging is tiered (O'Neil et al., the LSM-tree, 1996; Graefe's partitioned B-trees, 2003): a tier holds runs that
 // span about as many segments, and FanIn neighbours of one tier become one run of the next. So every entry is rewritten
 // once a tier, and a group has fewer than FanIn runs a tier.
 func Plan(s State, l Limits) []Job {
 	var flushes, fills, merges []Job
+	flushing, merging := false, false
 	backlog := map[uint32]int{} // runs by group
 	for _, t := range s.Tables {
 		for _, st := range t.Sealed {
+			flushing = flushing || st.Busy
 			if !st.Busy {
 				flushes = append(flushes, Job{Kind: Flush, Table: t.ID, Segment: st.Segment})
 			}
@@ -90,6 +93,7 @@ func Plan(s State, l Limits) []Job {
 				fills = append(fills, Job{Kind: Fill, Table: t.ID, Group: g.ID, Segment: g.Gaps[0]})
 			}
 			backlog[g.ID] = len(g.Runs)
+			merging = merging || slices.ContainsFunc(g.Runs, func(r RunState) bool { return r.Busy })
 			for _, m := range planMerges(g.Runs, l) {
 				m.Table, m.Group = t.ID, g.ID
 				merges = append(merges, m)
@@ -102,6 +106,9 @@ func Plan(s State, l Limits) []Job {
 		}
 		return cmp.Compare(a.Entries, b.Entries)
 	})
+	if flushing && !merging && len(merges) > 0 {
+		return slices.Concat(merges[:1], flushes, fills, merges[1:])
+	}
 	return slices.Concat(flushes, fills, merges)
 }
 

@@ -48,6 +48,25 @@ type Group struct {
 	ID      uint32
 	Indexes []*Index // by ID
 	Runs    []*GroupRun
+
+	once    sync.Once
+	byIndex [][]am.Run
+}
+
+// RunsOf returns the runs of the i-th index, in the order of their spans. They are put together once a group, not once
+// a query: with an index on every column that was half the time of a count.
+func (g *Group) RunsOf(i int) []am.Run {
+	g.once.Do(func() {
+		runs := make([]am.Run, 0, len(g.Indexes)*len(g.Runs))
+		for _, ix := range g.Indexes {
+			first := len(runs)
+			for _, r := range g.Runs {
+				runs = append(runs, r.Runs[ix.Def.ID])
+			}
+			g.byIndex = append(g.byIndex, runs[first:len(runs):len(runs)])
+		}
+	})
+	return g.byIndex[i]
 }
 
 // Index is an index with its access method.
