@@ -39,9 +39,10 @@ type Batch struct {
 
 // NewBatch returns an empty batch for the table.
 func (t *Table) NewBatch() *Batch {
-	b := &Batch{def: t.def, cols: make([]*Vector, len(t.def.Columns))}
+	def := t.def()
+	b := &Batch{def: def, cols: make([]*Vector, len(def.Columns))}
 	vectors := make([]Vector, len(b.cols)) // side by side: a batch of one row is walked through several times
-	for i, c := range t.def.Columns {
+	for i, c := range def.Columns {
 		vectors[i].Type = c.Type
 		b.cols[i] = &vectors[i]
 	}

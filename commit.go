@@ -213,7 +213,7 @@ func (g *commitGroup) admissible(r *request) error {
 	for i := range r.ops {
 		op := &r.ops[i]
 		if op.table.w.dropped {
-			return notFoundTable(op.table.def.Name)
+			return notFoundTable(op.table.def().Name)
 		}
 		if err := op.table.w.checkKeys(op); err != nil {
 			return err
@@ -259,7 +259,7 @@ func (g *commitGroup) add(op *insertOp) {
 // seal ends the table's active tail and begins the next.
 func (w *tableWriter) seal(t *Table) {
 	w.sealed = append(w.sealed, version.Sealed{Tail: w.tail, Rows: w.tail.Len()})
-	w.tail = heap.NewTail(t.def, w.tail.Segment()+1)
+	w.tail = heap.NewTail(t.def(), w.tail.Segment()+1)
 }
 
 // maxBlock bounds a row block that gathers several batches.
@@ -291,7 +291,7 @@ func (g *commitGroup) apply(sync bool) error {
 	}
 	for i := range g.blocks {
 		b := &g.blocks[i]
-		g.commit.AddRows(b.table.def.ID, b.first, b.data)
+		g.commit.AddRows(b.table.id, b.first, b.data)
 	}
 	return g.commit.Apply(sync)
 }
@@ -301,7 +301,7 @@ func (g *commitGroup) publish() {
 	sealed := false
 	for _, t := range g.touched {
 		w := &t.w
-		g.rows = append(g.rows, version.Rows{Table: t.def.ID, Sealed: w.sealed, Active: w.tail, Visible: w.tail.Len()})
+		g.rows = append(g.rows, version.Rows{Table: t.id, Sealed: w.sealed, Active: w.tail, Visible: w.tail.Len()})
 		sealed = sealed || len(w.sealed) > 0
 		w.sealed, w.touched = nil, false
 	}

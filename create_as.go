@@ -56,11 +56,11 @@ func (db *DB) revealTable(t *Table) error {
 		return db.pool.Publish(func() error {
 			db.mu.Lock()
 			defer db.mu.Unlock()
-			if err := db.store.Publish(store.Publication{Delete: [][]byte{version.LoadingKey(t.def.ID)}}); err != nil {
+			if err := db.store.Publish(store.Publication{Delete: [][]byte{version.LoadingKey(t.id)}}); err != nil {
 				return err
 			}
-			delete(db.loading, t.def.Name)
-			db.tables[t.def.Name] = t
+			delete(db.loading, t.def().Name)
+			db.tables[t.def().Name] = t
 			return nil
 		})
 	})

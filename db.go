@@ -136,8 +136,8 @@ func (db *DB) Close() error {
 	}
 	last := lastClose{Next: map[uint32]tid.TID{}}
 	for _, t := range db.tables { // what is loading is not missed
-		if ts, ok := db.versions.AcquireTable(t.def.ID); ok {
-			last.Next[t.def.ID] = ts.LastTID()
+		if ts, ok := db.versions.AcquireTable(t.id); ok {
+			last.Next[t.id] = ts.LastTID()
 			ts.Release()
 		}
 	}
@@ -232,7 +232,7 @@ func (db *DB) Tables() []*Table {
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	ts := slices.Collect(maps.Values(db.tables))
-	slices.SortFunc(ts, func(a, b *Table) int { return strings.Compare(a.def.Name, b.def.Name) })
+	slices.SortFunc(ts, func(a, b *Table) int { return strings.Compare(a.Name(), b.Name()) })
 	return ts
 }
 

@@ -173,7 +173,7 @@ func TestHistoryAgainstModel(t *testing.T) {
 				}
 				want := cell(i)
 				for c, v := range r {
-					w, err := valueOf(want[c], tb.def.Columns[c])
+					w, err := valueOf(want[c], tb.def().Columns[c])
 					if err != nil || value.Compare(v, w) != 0 {
 						t.Fatalf("row %d column %d: %v, want %v", i, c, v, w)
 					}

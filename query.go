@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strings"
 
+	"wideleaf/catalog"
 	"wideleaf/heap"
 	"wideleaf/pgerr"
 	"wideleaf/query"
@@ -16,8 +17,8 @@ import (
 type Row []Value
 
 // Query is a query of one table in the making: its methods set a part of it and return it. Nothing is read, and no
-// mistake reported, until Count, Aggregate or Rows runs it; each reads the table as it is at that moment, whole commits
-// up to the newest. A Query belongs to one goroutine; it may be run any number of times.
+// mistake reported, until Count, Aggregate or Rows runs it; each reads the table as it is at that moment: its columns, and
+// whole commits up to the newest. A Query belongs to one goroutine; it may be run any number of times.
 type Query struct {
 	t       *Table
 	where   []string
@@ -84,11 +85,12 @@ func queryTable(ts version.TableSnapshot) *query.Table {
 	t := ts.Table
 	q := &query.Table{Def: t.Def, Flushed: len(t.Segments)}
 	q.Sources = make([]heap.Source, 0, len(t.Segments)+len(t.Sealed)+1)
+	missing := heap.NewMissing(t.Def)
 	for _, s := range t.Segments {
-		q.Sources = append(q.Sources, s.Segment)
+		q.Sources = append(q.Sources, missing.Source(s.Segment))
 	}
 	for _, s := range t.Sealed {
-		q.Sources = append(q.Sources, s.Tail.View(s.Rows))
+		q.Sources = append(q.Sources, missing.Source(s.Tail.View(s.Rows)))
 	}
 	if ts.Visible() > 0 {
 		q.Sources = append(q.Sources, t.Active.Tail.View(ts.Visible()))
@@ -108,8 +110,8 @@ func queryTable(ts version.TableSnapshot) *query.Table {
 	return q
 }
 
-// pred binds the conditions.
-func (q *Query) pred() (*query.Pred, error) {
+// pred binds the conditions to a definition of the table.
+func (q *Query) pred(def *catalog.Table) (*query.Pred, error) {
 	exprs := append([]sql.Expr(nil), q.exprs...)
 	for _, text := range q.where {
 		e, err := sql.ParseCondition(text)
@@ -122,9 +124,9 @@ func (q *Query) pred() (*query.Pred, error) {
 	case 0:
 		return &query.Pred{Kind: query.True}, nil
 	case 1:
-		return query.Bind(exprs[0], q.t.def)
+		return query.Bind(exprs[0], def)
 	}
-	return query.Bind(sql.And(exprs...), q.t.def)
+	return query.Bind(sql.And(exprs...), def)
 }
 
 // run calls f with the table as it is now, under a context that also ends when the database is closed.
@@ -141,17 +143,16 @@ func (q *Query) run(ctx context.Context, f func(context.Context, *query.Table) e
 	defer ts.Release()
 	ctx, done := db.during(ctx)
 	defer done()
-	return cause(ctx, q.t.def.Name, f(ctx, queryTable(ts)))
+	return cause(ctx, ts.Table.Def.Name, f(ctx, queryTable(ts)))
 }
 
 // Count returns the number of rows for which the conditions hold. Select, OrderBy, Limit and Offset don't matter.
-func (q *Query) Count(ctx context.Context) (int64, error) {
-	p, err := q.pred()
-	if err != nil {
-		return 0, err
-	}
-	var n int64
+func (q *Query) Count(ctx context.Context) (n int64, err error) {
 	err = q.run(ctx, func(ctx context.Context, t *query.Table) error {
+		p, err := q.pred(t.Def)
+		if err != nil {
+			return err
+		}
 		n, err = query.Count(ctx, t, p)
 		return err
 	})
@@ -161,30 +162,29 @@ func (q *Query) Count(ctx context.Context) (int64, error) {
 // Aggregate returns aggregates over the rows for which the conditions hold: count(*), count(c), count(distinct c),
 // sum(c), avg(c), min(c), max(c). Results have PostgreSQL's types: sums of int8 and means of integers are numeric, whose
 // Value holds the exact decimal text; no rows make NULL, and a count 0.
-func (q *Query) Aggregate(ctx context.Context, exprs ...string) ([]Value, error) {
-	p, err := q.pred()
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := sql.ParseAggregates(strings.Join(exprs, ", "))
-	if err != nil {
-		return nil, err
-	}
-	aggs, err := query.BindAggregates(parsed, q.t.def)
-	if err != nil {
-		return nil, err
-	}
-	var out []Value
+func (q *Query) Aggregate(ctx context.Context, exprs ...string) (out []Value, err error) {
 	err = q.run(ctx, func(ctx context.Context, t *query.Table) error {
+		p, err := q.pred(t.Def)
+		if err != nil {
+			return err
+		}
+		parsed, err := sql.ParseAggregates(strings.Join(exprs, ", "))
+		if err != nil {
+			return err
+		}
+		aggs, err := query.BindAggregates(parsed, t.Def)
+		if err != nil {
+			return err
+		}
 		out, err = query.Aggregates(ctx, t, p, aggs)
 		return err
 	})
 	return out, err
 }
 
-// spec binds what Rows needs.
-func (q *Query) spec() (spec query.RowsSpec, names []string, err error) {
-	if spec.Pred, err = q.pred(); err != nil {
+// spec binds what Rows needs to a definition of the table.
+func (q *Query) spec(def *catalog.Table) (spec query.RowsSpec, names []string, err error) {
+	if spec.Pred, err = q.pred(def); err != nil {
 		return spec, nil, err
 	}
 	spec.Limit, spec.Offset = -1, -1
@@ -208,7 +208,7 @@ func (q *Query) spec() (spec query.RowsSpec, names []string, err error) {
 	if err != nil {
 		return spec, nil, err
 	}
-	if spec.Columns, names, err = query.BindSelectList(items, q.t.def); err != nil {
+	if spec.Columns, names, err = query.BindSelectList(items, def); err != nil {
 		return spec, nil, err
 	}
 	if q.orderBy != "" {
@@ -216,7 +216,7 @@ func (q *Query) spec() (spec query.RowsSpec, names []string, err error) {
 		if err != nil {
 			return spec, nil, err
 		}
-		if spec.OrderBy, err = query.BindOrderBy(keys, q.t.def); err != nil {
+		if spec.OrderBy, err = query.BindOrderBy(keys, def); err != nil {
 			return spec, nil, err
 		}
 	}
@@ -225,7 +225,11 @@ func (q *Query) spec() (spec query.RowsSpec, names []string, err error) {
 
 // Columns returns the names of the columns that Rows yields.
 func (q *Query) Columns() ([]string, error) {
-	_, names, err := q.spec()
+	if err := q.t.db.enter(); err != nil {
+		return nil, err
+	}
+	defer q.t.db.leave()
+	_, names, err := q.spec(q.t.def())
 	return names, err
 }
 
@@ -233,22 +237,23 @@ func (q *Query) Columns() ([]string, error) {
 // thing yielded. While the loop runs, what the query reads is held; leaving it early is fine.
 func (q *Query) Rows(ctx context.Context) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		spec, _, err := q.spec()
 		stopped := false
-		if err == nil {
-			err = q.run(ctx, func(ctx context.Context, t *query.Table) error {
-				for row, err := range query.Rows(ctx, t, spec) {
-					if err != nil {
-						return err
-					}
-					if !yield(row, nil) {
-						stopped = true
-						return nil
-					}
+		err := q.run(ctx, func(ctx context.Context, t *query.Table) error {
+			spec, _, err := q.spec(t.Def)
+			if err != nil {
+				return err
+			}
+			for row, err := range query.Rows(ctx, t, spec) {
+				if err != nil {
+					return err
 				}
-				return nil
-			})
-		}
+				if !yield(row, nil) {
+					stopped = true
+					return nil
+				}
+			}
+			return nil
+		})
 		if err != nil && !stopped {
 			yield(nil, err)
 		}

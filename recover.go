@@ -70,7 +70,7 @@ func (db *DB) recover() error {
 		if r.loading[t.Def.ID] {
 			tables = db.loading
 		}
-		tables[t.Def.Name] = &Table{db: db, def: t.Def, w: w}
+		tables[t.Def.Name] = db.newTable(t.Def, w)
 	}
 	if err := db.compareLastClose(); err != nil {
 		return err
@@ -229,25 +229,33 @@ func (db *DB) recoverRuns(r *recovered) error {
 // recoverTails rebuilds the tails from the row blocks. Where one segment ends and the next begins stands in the TIDs.
 func (db *DB) recoverTails(r *recovered) error {
 	for _, t := range r.tables {
-		next := uint64(0)
+		next := t.Def.First
 		if n := len(t.Segments); n > 0 {
 			next = t.Segments[n-1].Record.Segment + 1
 		}
-		types := make([]value.Type, len(t.Def.Columns))
-		cols := make([]*value.Vector, len(types))
-		for i, c := range t.Def.Columns {
-			types[i], cols[i] = c.Type, new(value.Vector)
+		var types []value.Type
+		var cols []*value.Vector
+		var tail *heap.Tail
+		begin := func(segment uint64) {
+			types, cols = types[:0], cols[:0]
+			for _, c := range t.Def.Stored(segment) {
+				types, cols = append(types, c.Type), append(cols, new(value.Vector))
+			}
+			tail = heap.NewTail(t.Def, segment)
 		}
-		tail := heap.NewTail(t.Def, next)
+		seal := func() {
+			if tail.Len() > 0 {
+				t.Sealed = append(t.Sealed, version.Sealed{Tail: tail, Rows: tail.Len()})
+			}
+		}
+		begin(next)
 		err := db.store.RowBlocks(t.Def.ID, func(first tid.TID, block []byte) error {
 			if first.Segment() < next {
 				return damaged(fmt.Sprintf("row %s of table %q is both in the log and in a segment", first, t.Def.Name), nil)
 			}
 			if first.Segment() > tail.Segment() && first.Offset() == 0 {
-				if tail.Len() > 0 {
-					t.Sealed = append(t.Sealed, version.Sealed{Tail: tail, Rows: tail.Len()})
-				}
-				tail = heap.NewTail(t.Def, first.Segment())
+				seal()
+				begin(first.Segment())
 			}
 			if want := tid.New(tail.Segment(), 0) + tid.TID(tail.Len()); first != want {
 				return damaged(fmt.Sprintf("the rows of table %q from %s to %s are missing", t.Def.Name, want, first), nil)
@@ -267,6 +275,10 @@ func (db *DB) recoverTails(r *recovered) error {
 		})
 		if err != nil {
 			return err
+		}
+		if n := t.Def.Newest(); tail.Segment() < n { // columns were added or dropped after the last row
+			seal()
+			begin(n)
 		}
 		t.Active = version.NewActive(tail, tail.Len())
 	}

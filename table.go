@@ -3,6 +3,7 @@ package wideleaf
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"wideleaf/catalog"
 	"wideleaf/heap"
@@ -23,17 +24,28 @@ type Column struct {
 // Table is a table of an open database. Its methods may be called concurrently.
 type Table struct {
 	db  *DB
-	def *catalog.Table
-	w   tableWriter // the leader's
+	id  uint32                        // relation number
+	cur atomic.Pointer[catalog.Table] // as of the newest version; only the leader changes it
+	w   tableWriter                   // the leader's
 }
 
+func (db *DB) newTable(def *catalog.Table, w tableWriter) *Table {
+	t := &Table{db: db, id: def.ID, w: w}
+	t.cur.Store(def)
+	return t
+}
+
+// def returns the table's newest definition. What works on a version of the table uses that version's.
+func (t *Table) def() *catalog.Table { return t.cur.Load() }
+
 // Name returns the table's name.
-func (t *Table) Name() string { return t.def.Name }
+func (t *Table) Name() string { return t.def().Name }
 
 // Columns returns the table's columns in order.
 func (t *Table) Columns() []Column {
-	cols := make([]Column, len(t.def.Columns))
-	for i, c := range t.def.Columns {
+	def := t.def()
+	cols := make([]Column, len(def.Columns))
+	for i, c := range def.Columns {
 		cols[i] = Column{c.Name, c.Type, c.NotNull}
 	}
 	return cols
@@ -41,9 +53,9 @@ func (t *Table) Columns() []Column {
 
 // acquire takes a snapshot of the table.
 func (t *Table) acquire() (version.TableSnapshot, error) {
-	ts, ok := t.db.versions.AcquireTable(t.def.ID)
+	ts, ok := t.db.versions.AcquireTable(t.id)
 	if !ok {
-		return ts, notFoundTable(t.def.Name)
+		return ts, notFoundTable(t.def().Name)
 	}
 	return ts, nil
 }
@@ -69,9 +81,9 @@ func (t *Table) InsertBatch(ctx context.Context, b *Batch, opts ...CommitOption)
 
 // op makes the operation that inserts a batch, whose rows it returns.
 func (t *Table) op(b *Batch, op *insertOp) (rows int, err error) {
-	if b.def != t.def {
-		return 0, &Error{Kind: ErrInvalid, Code: pgerr.InvalidParameterValue, Object: t.def.Name,
-			Message: fmt.Sprintf("the batch was made for another table than %q", t.def.Name)}
+	if b.def != t.def() {
+		return 0, &Error{Kind: ErrInvalid, Code: pgerr.InvalidParameterValue, Object: t.def().Name,
+			Message: fmt.Sprintf("the batch was made for another table than %q", t.def().Name)}
 	}
 	n := b.Len()
 	size, err := b.check()
@@ -79,7 +91,7 @@ func (t *Table) op(b *Batch, op *insertOp) (rows int, err error) {
 		return 0, err
 	}
 	if size > maxCommitBytes {
-		return 0, &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: t.def.Name,
+		return 0, &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: t.def().Name,
 			Message: fmt.Sprintf("a commit of %d bytes is larger than %d", size, maxCommitBytes),
 			Hint:    "Insert the rows in several batches."}
 	}
@@ -139,7 +151,7 @@ func (tx *Tx) InsertBatch(t *Table, b *Batch) error {
 	if err != nil {
 		return err
 	}
-	if b.def != t.def {
+	if b.def != t.def() {
 		_, err := t.op(b, nil)
 		return err
 	}
@@ -148,7 +160,7 @@ func (tx *Tx) InsertBatch(t *Table, b *Batch) error {
 		return err
 	}
 	if tx.bytes += size; tx.bytes > maxCommitBytes {
-		return &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: t.def.Name,
+		return &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: t.def().Name,
 			Message: fmt.Sprintf("a commit of %d bytes is larger than %d", tx.bytes, maxCommitBytes),
 			Hint:    "Insert the rows in several commits."}
 	}
@@ -184,8 +196,8 @@ func (tx *Tx) batch(t *Table) (*Batch, error) {
 		return nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidParameterValue, Message: "the transaction has ended"}
 	}
 	if t.db != tx.db {
-		return nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidParameterValue, Object: t.def.Name,
-			Message: fmt.Sprintf("table %q is of another database", t.def.Name)}
+		return nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidParameterValue, Object: t.def().Name,
+			Message: fmt.Sprintf("table %q is of another database", t.def().Name)}
 	}
 	for i, o := range tx.tables {
 		if o == t {
@@ -211,7 +223,7 @@ func (t *Table) Flush(ctx context.Context) error {
 		w := &t.w
 		last = w.tail.Segment()
 		if w.dropped {
-			return notFoundTable(t.def.Name)
+			return notFoundTable(t.def().Name)
 		}
 		if w.tail.Len() == 0 {
 			return nil
@@ -226,8 +238,8 @@ func (t *Table) Flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return cause(ctx, t.def.Name, t.db.pool.Wait(ctx, func() bool {
-		ts, ok := t.db.versions.AcquireTable(t.def.ID)
+	return cause(ctx, t.def().Name, t.db.pool.Wait(ctx, func() bool {
+		ts, ok := t.db.versions.AcquireTable(t.id)
 		if !ok {
 			return true
 		}

@@ -4,6 +4,9 @@
 package catalog
 
 import (
+	"cmp"
+	"slices"
+
 	"wideleaf/value"
 )
 
@@ -20,13 +23,26 @@ type Column struct {
 	Name    string
 	Type    value.Type
 	NotNull bool
+	Default value.Value // what a row gets that comes without a value; the zero Value: NULL
+	Missing value.Value // what the rows of segments before First have (PostgreSQL's attmissingval); the zero Value: NULL
+	First   uint64      // the segments before this one lack the column
 }
 
-// Table is a table's definition.
+// Dropped is a column that a table had. Rows of the segments [First, End) were written with it.
+type Dropped struct {
+	Attno      int
+	Type       value.Type
+	First, End uint64
+}
+
+// Table is a table's definition. The columns that it has and those that it had together have the attnos from 1 on,
+// without gaps.
 type Table struct {
 	ID      uint32 // relation number, unique in the database, never reused
 	Name    string
-	Columns []Column // in order
+	Columns []Column  // ascending Attno
+	Dropped []Dropped // ascending Attno
+	First   uint64    // the table has no row before this segment: what was there has been truncated
 }
 
 // Column returns the position of the column with an attno, or -1.
@@ -34,12 +50,71 @@ func (t *Table) Column(attno int) int {
 	if i := attno - 1; i >= 0 && i < len(t.Columns) && t.Columns[i].Attno == attno {
 		return i
 	}
-	for i, c := range t.Columns {
-		if c.Attno == attno {
-			return i
+	i, found := slices.BinarySearchFunc(t.Columns, attno, func(c Column, attno int) int { return cmp.Compare(c.Attno, attno) })
+	if !found {
+		return -1
+	}
+	return i
+}
+
+// Named returns the position of the column with exactly this name, or -1.
+func (t *Table) Named(name string) int {
+	return slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
+}
+
+// LastAttno returns the highest attno ever used.
+func (t *Table) LastAttno() int { return len(t.Columns) + len(t.Dropped) }
+
+// StoredColumn is a column as the rows of a segment are written with it.
+type StoredColumn struct {
+	Attno int
+	Type  value.Type
+}
+
+// Stored returns the columns that the rows of a segment were, or will be, written with, in order of attno. Definitions
+// change between segments only, so that it is the same for every definition from the segment's first row on.
+func (t *Table) Stored(segment uint64) []StoredColumn {
+	cols := make([]StoredColumn, 0, t.LastAttno())
+	for _, c := range t.Columns {
+		if c.First <= segment {
+			cols = append(cols, StoredColumn{c.Attno, c.Type})
 		}
 	}
-	return -1
+	n := len(cols)
+	for _, d := range t.Dropped {
+		if d.First <= segment && segment < d.End {
+			cols = append(cols, StoredColumn{d.Attno, d.Type})
+		}
+	}
+	if n < len(cols) {
+		slices.SortFunc(cols, func(a, b StoredColumn) int { return cmp.Compare(a.Attno, b.Attno) })
+	}
+	return cols
+}
+
+// Newest returns the first segment whose rows are written with just the columns that the table has now.
+func (t *Table) Newest() uint64 {
+	n := t.First
+	for _, c := range t.Columns {
+		n = max(n, c.First)
+	}
+	for _, d := range t.Dropped {
+		n = max(n, d.End)
+	}
+	return n
+}
+
+// TypeOf returns the type of a column that the table has or had, value.Unknown for another.
+func (t *Table) TypeOf(attno int) value.Type {
+	if i := t.Column(attno); i >= 0 {
+		return t.Columns[i].Type
+	}
+	for _, d := range t.Dropped {
+		if d.Attno == attno {
+			return d.Type
+		}
+	}
+	return value.Unknown
 }
 
 // IndexColumn is one key column of an index.

@@ -18,7 +18,7 @@ import (
 )
 
 // Source is the rows of one segment, wherever they are: in the pages of a flushed segment or in the tail. It may be
-// used concurrently. A column that the segment lacks reads as NULL.
+// used concurrently. A column that the segment lacks reads as NULL (see Missing).
 type Source interface {
 	// Number is the number of the segment; Rows how many rows it has, dead ones included.
 	Number() uint64

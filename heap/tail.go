@@ -67,8 +67,9 @@ func chunkOf(i int) (c, start, size int) {
 
 // NewTail returns an empty tail for a table's rows of one segment.
 func NewTail(t *catalog.Table, segment uint64) *Tail {
-	tl := &Tail{segment: segment, types: make([]value.Type, len(t.Columns)), place: make(map[int]int, len(t.Columns))}
-	for i, c := range t.Columns {
+	columns := t.Stored(segment)
+	tl := &Tail{segment: segment, types: make([]value.Type, len(columns)), place: make(map[int]int, len(columns))}
+	for i, c := range columns {
 		tl.types[i] = c.Type
 		tl.place[c.Attno] = i
 		switch c.Type.Width() {
@@ -292,9 +293,13 @@ func anySet(words []uint64) bool {
 
 // selectMissing answers for a column that a segment lacks: it is NULL in every row.
 func selectMissing(rows int, r value.Ranges, cand, out []uint64) {
-	if !r.Nulls {
-		return
+	if r.Nulls {
+		selectAll(rows, cand, out)
 	}
+}
+
+// selectAll sets the bits of all rows, or of those in cand.
+func selectAll(rows int, cand, out []uint64) {
 	for w := 0; w<<6 < rows; w++ {
 		x := ^uint64(0)
 		if left := rows - w<<6; left < 64 {

@@ -25,14 +25,14 @@ func (p *Pool) flush(j Job) (bytes int64, err error) {
 		return 0, nil // dropped meanwhile
 	}
 	defer ts.Release()
-	i := slices.IndexFunc(ts.Table.Sealed, func(s version.Sealed) bool { return s.Tail.Segment() == j.Segment })
+	i := sealedIndex(ts.Table, j.Segment)
 	if i < 0 {
 		return 0, nil
 	}
 	sealed := ts.Table.Sealed[i]
 	w := p.newWriter()
 	defer w.abort()
-	rows := &rows{ctx: p.ctx, def: ts.Table.Def, src: sealed.Tail.View(sealed.Rows)}
+	rows := newRows(p.ctx, ts.Table.Def, sealed.Tail.View(sealed.Rows))
 	seg, err := w.segment(rows)
 	if err != nil {
 		return 0, err
@@ -49,7 +49,7 @@ func (p *Pool) flush(j Job) (bytes int64, err error) {
 			return true
 		}
 		defer cur.Release()
-		return cur.Table.Sealed[0].Tail.Segment() == j.Segment
+		return sealedIndex(cur.Table, j.Segment) <= 0 // it is the next, or was truncated
 	})
 	if err != nil {
 		return 0, err
@@ -62,10 +62,11 @@ func (p *Pool) flush(j Job) (bytes int64, err error) {
 		var missing []*version.Group
 		err := p.Publish(func() error {
 			cur, ok := p.o.Versions.AcquireTable(j.Table)
-			if !ok {
+			if !ok || sealedIndex(cur.Table, j.Segment) != 0 {
 				return errDropped
 			}
 			defer cur.Release()
+			rows.define(cur.Table.Def)
 			missing = missing[:0]
 			for _, g := range cur.Table.Groups {
 				if !slices.ContainsFunc(w.runs, func(r version.RunRecord) bool { return r.Group == g.ID }) {
@@ -94,7 +95,12 @@ func (p *Pool) flush(j Job) (bytes int64, err error) {
 	}
 }
 
-var errDropped = fmt.Errorf("the table was dropped")
+var errDropped = fmt.Errorf("the rows were dropped")
+
+// sealedIndex returns the place of a segment among a table's sealed tails, or -1.
+func sealedIndex(t *version.Table, segment uint64) int {
+	return slices.IndexFunc(t.Sealed, func(s version.Sealed) bool { return s.Tail.Segment() == segment })
+}
 
 // publishFlush publishes a flush; p.publish is held.
 func (p *Pool) publishFlush(j Job, t *version.Table, seg version.SegmentRecord, w *writer) error {
@@ -170,7 +176,7 @@ func (p *Pool) fill(j Job) error {
 	g := ts.Table.Groups[gi]
 	w := p.newWriter()
 	defer w.abort()
-	if err := w.run(g, &rows{ctx: p.ctx, def: ts.Table.Def, src: ts.Table.Segments[si].Segment}); err != nil {
+	if err := w.run(g, newRows(p.ctx, ts.Table.Def, ts.Table.Segments[si].Segment)); err != nil {
 		return err
 	}
 	if err := w.ingest(); err != nil {
@@ -187,10 +193,10 @@ func (p *Pool) publishRun(j Job, w *writer, old []*version.GroupRun) error {
 	}
 	defer cur.Release()
 	gi := slices.IndexFunc(cur.Table.Groups, func(g *version.Group) bool { return g.ID == j.Group })
-	if gi < 0 {
-		return nil
-	}
 	rec := w.runs[0]
+	if gi < 0 || rec.Span.First < cur.Table.Def.First {
+		return nil // dropped or truncated meanwhile
+	}
 	run, err := OpenRun(p.o.Store, p.o.Cache, cur.Table.Groups[gi], rec)
 	if err != nil {
 		return err
@@ -250,10 +256,22 @@ func (p *Pool) merge(j Job) (bytes int64, err error) {
 // rows are the rows of one segment on their way into pages. Columns are loaded one at a time, into the same memory: the
 // width of a table doesn't matter.
 type rows struct {
-	ctx  context.Context
-	def  *catalog.Table
-	src  heap.Source
-	free []*value.Vector
+	ctx    context.Context
+	def    *catalog.Table
+	stored heap.Source
+	src    heap.Source // stored, with the values of columns that were added since
+	free   []*value.Vector
+}
+
+func newRows(ctx context.Context, def *catalog.Table, stored heap.Source) *rows {
+	r := &rows{ctx: ctx, stored: stored}
+	r.define(def)
+	return r
+}
+
+// define says what the table's definition is by now.
+func (r *rows) define(def *catalog.Table) {
+	r.def, r.src = def, heap.NewMissing(def).Source(r.stored)
 }
 
 // column loads a column; release takes its memory back.
@@ -262,7 +280,7 @@ func (r *rows) column(attno int) (*value.Vector, error) {
 	if n := len(r.free); n > 0 {
 		v, r.free = r.free[n-1], r.free[:n-1]
 	}
-	v.Reset(r.def.Columns[r.def.Column(attno)].Type)
+	v.Reset(r.def.TypeOf(attno))
 	switch n := r.src.Rows(); v.Type.Width() {
 	case value.Word32:
 		v.U32 = slices.Grow(v.U32, n)
@@ -276,10 +294,10 @@ func (r *rows) column(attno int) (*value.Vector, error) {
 
 func (r *rows) release(vs ...*value.Vector) { r.free = append(r.free, vs...) }
 
-// all yields all columns of the table, each until the next.
+// all yields all columns that the rows were written with, each until the next.
 func (r *rows) all() iter.Seq2[heap.SegmentColumn, error] {
 	return func(yield func(heap.SegmentColumn, error) bool) {
-		for _, c := range r.def.Columns {
+		for _, c := range r.def.Stored(r.stored.Number()) {
 			v, err := r.column(c.Attno)
 			if !yield(heap.SegmentColumn{Attno: c.Attno, Values: v}, err) || err != nil {
 				return

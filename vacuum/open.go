@@ -8,20 +8,13 @@ import (
 	"wideleaf/heap"
 	"wideleaf/page"
 	"wideleaf/store"
-	"wideleaf/value"
 	"wideleaf/version"
 )
 
 // OpenSegment opens the segment that a record names.
 func OpenSegment(db *store.DB, cache *page.Cache, def *catalog.Table, rec version.SegmentRecord) (*heap.Segment, error) {
-	types := func(attno int) value.Type {
-		if i := def.Column(attno); i >= 0 {
-			return def.Columns[i].Type
-		}
-		return value.Unknown
-	}
 	r := db.Reader(rec.Ordinal, 0, rec.Meta.Blocks, page.Owner{Relation: rec.Table, Part: rec.Segment})
-	return heap.OpenSegment(rec.Meta, types, r, cache)
+	return heap.OpenSegment(rec.Meta, def.TypeOf, r, cache)
 }
 
 // OpenRun opens the runs that a record names, those of indexes dropped since left out.

@@ -9,6 +9,7 @@ import (
 	"wideleaf/am"
 	"wideleaf/catalog"
 	"wideleaf/heap"
+	"wideleaf/value"
 )
 
 // Records are what the store keeps of the structure (docs/format.md): one small record a table, index, segment and
@@ -55,18 +56,76 @@ func LoadingTable(key []byte) (table uint32, ok bool) {
 // SequenceKey is the key of the record that holds the last relation number given out.
 func SequenceKey() []byte { return []byte{MiscPrefix, 1} }
 
+// tableRecord, columnRecord and valueRecord are a table's definition as it is stored.
+type tableRecord struct {
+	ID      uint32
+	Name    string
+	Columns []columnRecord
+	Dropped []catalog.Dropped `json:",omitempty"`
+	First   uint64            `json:",omitempty"`
+}
+
+type columnRecord struct {
+	Attno   int
+	Name    string
+	Type    value.Type
+	NotNull bool
+	Default *valueRecord `json:",omitempty"`
+	Missing *valueRecord `json:",omitempty"`
+	First   uint64       `json:",omitempty"`
+}
+
+// valueRecord is a value that is not NULL.
+type valueRecord struct {
+	Code  uint64 `json:",omitempty"` // of fixed-width types
+	Bytes []byte `json:",omitempty"` // of the others
+}
+
+func recordValue(v value.Value) *valueRecord {
+	if v.IsNull() {
+		return nil
+	}
+	if v.Type().Width() == value.Var {
+		return &valueRecord{Bytes: []byte(v.Str())}
+	}
+	return &valueRecord{Code: v.Code()}
+}
+
+func (r *valueRecord) value(t value.Type) value.Value {
+	if r == nil {
+		return value.Value{}
+	}
+	if t.Width() == value.Var {
+		v := value.Vector{Type: t, N: 1, Str: []string{string(r.Bytes)}}
+		return v.Value(0)
+	}
+	return value.OfCode(t, r.Code)
+}
+
 // EncodeTable, DecodeTable, EncodeIndex and DecodeIndex are the stored form of definitions: JSON, so that a later
 // version can add to them.
-func EncodeTable(t *catalog.Table) ([]byte, error) { return json.Marshal(t) }
+func EncodeTable(t *catalog.Table) ([]byte, error) {
+	r := tableRecord{ID: t.ID, Name: t.Name, Dropped: t.Dropped, First: t.First}
+	for _, c := range t.Columns {
+		r.Columns = append(r.Columns, columnRecord{c.Attno, c.Name, c.Type, c.NotNull, recordValue(c.Default), recordValue(c.Missing), c.First})
+	}
+	return json.Marshal(r)
+}
 func DecodeTable(b []byte) (*catalog.Table, error) {
-	t := new(catalog.Table)
-	if err := json.Unmarshal(b, t); err != nil {
+	var r tableRecord
+	if err := json.Unmarshal(b, &r); err != nil {
 		return nil, err
 	}
-	for _, c := range t.Columns {
+	t := &catalog.Table{ID: r.ID, Name: r.Name, Dropped: r.Dropped, First: r.First}
+	for i, c := range r.Columns {
 		if !c.Type.Valid() {
 			return nil, fmt.Errorf("column %q of table %q has the unknown type %d", c.Name, t.Name, uint8(c.Type))
 		}
+		if i > 0 && c.Attno <= r.Columns[i-1].Attno {
+			return nil, fmt.Errorf("the columns of table %q are out of order", t.Name)
+		}
+		t.Columns = append(t.Columns, catalog.Column{Attno: c.Attno, Name: c.Name, Type: c.Type, NotNull: c.NotNull,
+			Default: c.Default.value(c.Type), Missing: c.Missing.value(c.Type), First: c.First})
 	}
 	return t, nil
 }
