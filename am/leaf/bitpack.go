@@ -76,6 +76,25 @@ func mask(w uint) uint64 { return 1<<w - 1 }
 func unpack[T uint32 | uint64](dst []T, p []byte, base T, w uint) {
 	m := mask(w)
 	var bit uint
+	// A load of 64 bits, shifted by up to 7, holds three values of up to 19 bits or two of up to 28.
+	switch {
+	case w <= 19:
+		for ; len(dst) >= 3; dst = dst[3:] {
+			x := binary.LittleEndian.Uint64(p[bit>>3:]) >> (bit & 7)
+			dst[0] = base + T(x&m)
+			x >>= w & 63
+			dst[1] = base + T(x&m)
+			dst[2] = base + T(x>>(w&63)&m)
+			bit += 3 * w
+		}
+	case w <= maxWidth/2:
+		for ; len(dst) >= 2; dst = dst[2:] {
+			x := binary.LittleEndian.Uint64(p[bit>>3:]) >> (bit & 7)
+			dst[0] = base + T(x&m)
+			dst[1] = base + T(x>>(w&63)&m)
+			bit += 2 * w
+		}
+	}
 	for i := range dst {
 		dst[i] = base + T(binary.LittleEndian.Uint64(p[bit>>3:])>>(bit&7)&m)
 		bit += w

@@ -211,11 +211,16 @@ func (b *Block) Within(tids []uint32, limit uint64) bool {
 	if uint64(b.TID)+max(mask(b.tw), uint64(b.N)) < limit {
 		return true
 	}
-	var over int64
-	for _, t := range tids {
-		over |= int64(limit) - 1 - int64(t)
+	last := int64(limit) - 1
+	var over, over2 int64
+	for ; len(tids) >= 2; tids = tids[2:] {
+		over |= last - int64(tids[0])
+		over2 |= last - int64(tids[1])
 	}
-	return over >= 0
+	for _, t := range tids {
+		over |= last - int64(t)
+	}
+	return over|over2 >= 0
 }
 
 // Packing says how Packed packs entries.
