@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"wideleaf"
-	"wideleaf/cmd/wideload/internal/csvfile"
 	"wideleaf/cmd/wideload/internal/load"
 	"wideleaf/cmd/wideload/internal/report"
 	"wideleaf/value"
@@ -18,34 +18,42 @@ import (
 
 func newLoadCommand() *cobra.Command {
 	var (
-		engine    engineFlags
-		o         load.Options
-		dir       string
-		index     string
-		delimiter string
-		names     string
-		types     []string
+		engine           engineFlags
+		o                load.Options
+		dir, index       string
+		delimiter, quote string
+		names            string
+		types            []string
+		createOnly, add  bool
 	)
 	cmd := &cobra.Command{
 		Use:   "load FILE",
-		Short: "Load a CSV or TSV file into a new table",
-		Long: "load creates a table and loads a file of delimited text into it, whole or not at all. The types of the columns are\n" +
-			"inferred from all cells, such that no cell changes its value: numbers with leading zeros are text, 0 and 1 are\n" +
-			"integers, t, f, true and false are bool. The file may be compressed with gzip. Its rows keep their order.",
+		Short: "Load a CSV or TSV file into a table",
+		Long:  loadHelp,
+		Example: `  wideload load crime.csv.gz --table crime --db DIR --null '?'
+  wideload load food.tsv.gz --table food --db DIR --header --delimiter '\t' --quote none
+  wideload load more.csv --table crime --db DIR --append`,
 		Args: cobra.ExactArgs(1),
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.Table, "table", "", "name of the table to create")
+	f.StringVar(&o.Table, "table", "", "name of the table")
 	f.StringVar(&dir, "db", "", "`directory` of the database, which is created if it is not there")
-	f.StringVar(&index, "index", "btree", "access `method` of an index idx_TABLE_N on every column: btree or none")
+	f.StringVar(&index, "index", "btree", "access `method` of an index idx_TABLE_N on every column N of a scalar type: btree or none")
+	f.BoolVar(&createOnly, "create-only", false, "create the table and its indexes as the file suggests, and load no rows")
+	f.BoolVar(&add, "append", false, "add the rows to a table that is there, whose types hold; a header's names say which columns the file has")
 	f.BoolVar(&o.Header, "header", false, "the first record has the names of the columns, not data")
-	f.StringVar(&delimiter, "delimiter", ",", "`character` between fields; \\t is the tab")
-	f.StringArrayVar(&o.Nulls, "null", []string{""}, "`marker`: an unquoted field that is NULL; may be given several times, and replaces the default, the empty field")
 	f.StringVar(&names, "names", "", "where the columns' names come from: header or positional (c1, c2, ...); header if there is one")
-	f.StringSliceVar(&types, "types", nil, "`column=type` pairs that are not to be inferred: bool, int4, int8, float8 or text")
+	f.StringVar(&delimiter, "delimiter", ",", "`character` between fields; \\t is the tab")
+	f.StringVar(&quote, "quote", `"`, "`character` around fields that hold delimiters, line breaks or, doubled, itself; none: there are no quotes")
+	f.StringArrayVar(&o.Nulls.Markers, "null", []string{""}, "`marker`: an unquoted field that is NULL; may be given several times, and replaces the default, the empty field")
+	f.BoolVar(&o.Nulls.Quoted, "null-quoted", false, "the markers match quoted fields too, so that \"\" can be NULL")
+	f.StringSliceVar(&types, "types", nil, "`column=type` pairs that are not to be inferred: "+typeNames+"; a column is named or c1, c2, ...")
 	engine.bind(cmd)
 	must(cmd.MarkFlagRequired("table"))
 	must(cmd.MarkFlagRequired("db"))
+	cmd.MarkFlagsMutuallyExclusive("create-only", "append")
+	cmd.MarkFlagsMutuallyExclusive("index", "append")
+	cmd.MarkFlagsMutuallyExclusive("types", "append")
 
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if err := oneOf("index", index, "btree", "none"); err != nil {
@@ -53,6 +61,12 @@ func newLoadCommand() *cobra.Command {
 		}
 		if index != "none" {
 			o.Index = index
+		}
+		switch {
+		case createOnly:
+			o.Mode = load.CreateOnly
+		case add:
+			o.Mode = load.Append
 		}
 		if names == "" {
 			names = string(load.Positional)
@@ -64,18 +78,27 @@ func newLoadCommand() *cobra.Command {
 			return err
 		}
 		o.Names = load.Names(names)
-		o.Format = csvfile.CSV
 		if o.Format.Delimiter, err = character("delimiter", delimiter); err != nil {
 			return err
+		}
+		if quote != "none" {
+			if o.Format.Quote, err = character("quote", quote); err != nil {
+				return err
+			}
 		}
 		if o.Types, err = columnTypes(types); err != nil {
 			return err
 		}
 		return engine.with(cmd, dir, false, func(db *wideleaf.DB) error {
 			start := time.Now()
-			progress := report.NewProgress(cmd.ErrOrStderr(), "loading")
+			progress := report.NewProgress(cmd.ErrOrStderr(), "checking")
 			defer progress.Done()
-			o.Progress = func(done, total, rows int64) { progress.Show(float64(done)/float64(max(total, 1)), rows) }
+			o.Progress = func(p load.Progress) {
+				if p.Loading {
+					progress.Rename("loading")
+				}
+				progress.ShowBytes(p.Done, p.Total, p.Rows)
+			}
 			r, err := load.File(cmd.Context(), db, args[0], o)
 			if err != nil {
 				return err
@@ -89,12 +112,28 @@ func newLoadCommand() *cobra.Command {
 	return cmd
 }
 
+const typeNames = "bool, int4, int8, float8 or text"
+
+const loadHelp = `load creates a table and loads a file of delimited text into it, whole or not at all: whatever fails, also in the
+middle of a large file, or if the process is killed, there is no table. An error names the file, the line, the column and
+the value. The rows keep the file's order. The file may be compressed with gzip; a byte order mark and CRLF are fine.
+
+Types are inferred from all cells of a column, such that no cell changes its value:
+  bool         if all are t, f, true or false
+  int4, int8   if all are integers; 0 and 1 are integers, too
+  float8       if all are numbers that float8 has with all the digits that are written
+  text         everything else: numbers with leading zeros (007) or a plus sign, integers beyond int8 that float8 does
+               not have exactly, and columns of NULLs only
+
+With --append all cells are checked before the first row is added, and up to 240 MiB of rows are added whole or not at
+all; of more, the first rows stay in the table if the process is killed or cancelled, or the disk is full.`
+
 // character returns the one byte that a flag names.
 func character(flag, s string) (byte, error) {
 	if s == `\t` {
 		return '\t', nil
 	}
-	if len(s) != 1 {
+	if len(s) != 1 || s[0] >= utf8.RuneSelf {
 		return 0, fmt.Errorf(`--%s is %q, must be one ASCII character or \t`, flag, s)
 	}
 	return s[0], nil
@@ -110,7 +149,7 @@ func columnTypes(pairs []string) (map[string]wideleaf.Type, error) {
 		}
 		t, ok := value.ParseType(p[i+1:])
 		if !ok {
-			return nil, fmt.Errorf("--types has %q, whose type must be bool, int4, int8, float8 or text", p)
+			return nil, fmt.Errorf("--types has %q, whose type must be %s", p, typeNames)
 		}
 		types[p[:i]] = t
 	}

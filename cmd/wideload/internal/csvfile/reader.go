@@ -44,13 +44,6 @@ var CSV = Format{Delimiter: ',', Quote: '"'}
 // maxRecord bounds a record. A quote that is never closed would otherwise take the rest of the file into memory.
 const maxRecord = 256 << 20
 
-// Field is one cell. Text is valid until the next Read.
-type Field struct {
-	Text   []byte
-	Quoted bool
-	Line   int // on which it begins, from 1
-}
-
 // SyntaxError is a place that breaks the format.
 type SyntaxError struct {
 	Line    int    // from 1
@@ -68,17 +61,10 @@ type Reader struct {
 	f       Format
 	r       *bufio.Reader
 	line    int // lines read so far
-	record  []byte
-	ends    []fieldEnd
-	fields  []Field
 	started bool
-}
-
-// fieldEnd is a field of the record being read; Text is cut out when the record is whole and stays where it is.
-type fieldEnd struct {
-	end    int
-	quoted bool
-	line   int
+	b       *Block // of the record being read
+	from    int    // where its text begins
+	first   int    // its first field
 }
 
 // NewReader returns a reader of a file in a format that Check approves. A byte order mark at the start is skipped.
@@ -86,19 +72,24 @@ func NewReader(r io.Reader, f Format) *Reader {
 	return &Reader{f: f, r: bufio.NewReaderSize(r, 64<<10)}
 }
 
-// Read returns the next record, or io.EOF after the last. The fields are valid until the next Read. Lines end with LF
-// or CRLF; the last one need not. An empty line is a record of one empty field.
-func (r *Reader) Read() ([]Field, error) {
+// Read appends the next record to a block, or returns io.EOF after the last. Lines end with LF or CRLF; the last one need
+// not. An empty line is a record of one empty field. A block must be reset before its text is 2 GiB long.
+func (r *Reader) Read(b *Block) error {
 	if !r.started {
 		r.started = true
 		if mark, err := r.r.Peek(3); err == nil && string(mark) == "\xef\xbb\xbf" {
 			_, _ = r.r.Discard(3) // they are there: Peek saw them
 		}
 	}
-	r.record, r.ends = r.record[:0], r.ends[:0]
+	r.b, r.from, r.first = b, len(b.text), len(b.ends)
 	line, err := r.readLine()
 	if err != nil {
-		return nil, err
+		return err
+	}
+	b.begin(r.line)
+	if r.isSimple(line) {
+		r.simple(line)
+		return nil
 	}
 	for more := true; more; {
 		if r.f.Quote != 0 && len(line) > 0 && line[0] == r.f.Quote {
@@ -107,16 +98,33 @@ func (r *Reader) Read() ([]Field, error) {
 			line, more, err = r.plain(line)
 		}
 		if err != nil {
-			return nil, err
+			b.undo()
+			return err
 		}
 	}
-	r.fields = r.fields[:0]
-	start := 0
-	for _, e := range r.ends {
-		r.fields = append(r.fields, Field{Text: r.record[start:e.end:e.end], Quoted: e.quoted, Line: e.line})
-		start = e.end
+	return nil
+}
+
+// isSimple reports whether nothing in a line needs a closer look.
+func (r *Reader) isSimple(line []byte) bool {
+	return (r.f.Quote == 0 || bytes.IndexByte(line, r.f.Quote) < 0) && bytes.IndexByte(trimEnd(line), '\r') < 0
+}
+
+// simple takes a line apart that isSimple.
+func (r *Reader) simple(line []byte) {
+	b := r.b
+	at := len(b.text)
+	b.text = append(b.text, trimEnd(line)...)
+	for rest := b.text[at:]; ; {
+		i := bytes.IndexByte(rest, r.f.Delimiter)
+		if i < 0 {
+			break
+		}
+		b.ends = append(b.ends, uint32(at+i))
+		at += i + 1
+		rest = rest[i+1:]
 	}
-	return r.fields, nil
+	b.end(false)
 }
 
 // readLine returns the next line with its end; the last line may have none. It is valid until the next readLine.
@@ -155,32 +163,33 @@ func (r *Reader) plain(line []byte) (rest []byte, more bool, err error) {
 	if r.f.Quote != 0 && bytes.IndexByte(text, r.f.Quote) >= 0 {
 		return nil, false, r.syntax(text, "a quote stands in an unquoted field")
 	}
-	r.record = append(r.record, text...)
-	r.endField(false, r.line)
+	r.b.text = append(r.b.text, text...)
+	r.b.end(false)
 	return rest, more, nil
 }
 
 // quoted takes the rest of a quoted field, whose opening quote is gone, off the line, reading lines as needed.
 func (r *Reader) quoted(line []byte) (rest []byte, more bool, err error) {
-	first, start := r.line, len(r.record)
+	b := r.b
+	first, start := r.line, len(b.text)
 	for {
 		i := bytes.IndexByte(line, r.f.Quote)
 		if i < 0 {
-			r.record = append(r.record, line...)
-			if len(r.record) > maxRecord {
+			b.text = append(b.text, line...)
+			if len(b.text)-r.from > maxRecord {
 				return nil, false, r.tooLong()
 			}
 			if line, err = r.readLine(); err == io.EOF {
-				return nil, false, &SyntaxError{Line: first, Column: len(r.ends) + 1, Value: excerpt(r.record[start:]), Message: "a quote is not closed"}
+				return nil, false, &SyntaxError{Line: first, Column: r.column(), Value: excerpt(b.text[start:]), Message: "a quote is not closed"}
 			} else if err != nil {
 				return nil, false, err
 			}
 			continue
 		}
-		r.record = append(r.record, line[:i]...)
+		b.text = append(b.text, line[:i]...)
 		line = line[i+1:]
 		if len(line) > 0 && line[0] == r.f.Quote {
-			r.record = append(r.record, r.f.Quote)
+			b.text = append(b.text, r.f.Quote)
 			line = line[1:]
 			continue
 		}
@@ -189,21 +198,20 @@ func (r *Reader) quoted(line []byte) (rest []byte, more bool, err error) {
 		} else if len(trimEnd(line)) > 0 {
 			return nil, false, r.syntax(trimEnd(line), "text follows a closing quote")
 		}
-		r.endField(true, first)
+		b.end(true)
 		return rest, more, nil
 	}
 }
 
-func (r *Reader) endField(quoted bool, line int) {
-	r.ends = append(r.ends, fieldEnd{len(r.record), quoted, line})
-}
+// column returns the number of the field being read, from 1.
+func (r *Reader) column() int { return len(r.b.ends) - r.first + 1 }
 
 func (r *Reader) syntax(text []byte, message string) error {
-	return &SyntaxError{Line: r.line, Column: len(r.ends) + 1, Value: excerpt(text), Message: message}
+	return &SyntaxError{Line: r.line, Column: r.column(), Value: excerpt(text), Message: message}
 }
 
 func (r *Reader) tooLong() error {
-	return &SyntaxError{Line: r.line, Column: len(r.ends) + 1, Message: fmt.Sprintf("a record is longer than %d bytes", maxRecord)}
+	return &SyntaxError{Line: r.line, Column: r.column(), Message: fmt.Sprintf("a record is longer than %d bytes", maxRecord)}
 }
 
 // trimEnd returns a line without its end.

@@ -14,27 +14,30 @@ import (
 
 // readAll shows records as text: fields between |, quoted ones in brackets, each with @line if it is not the first.
 func readAll(r *Reader) (string, error) {
+	var b Block
+	var err error
+	for err == nil {
+		err = r.Read(&b)
+	}
 	var out strings.Builder
-	for {
-		rec, err := r.Read()
-		if err == io.EOF {
-			return out.String(), nil
-		}
-		if err != nil {
-			return out.String(), err
-		}
-		for i, f := range rec {
-			if i > 0 {
+	for i := range b.Len() {
+		for k := range b.Fields(i) {
+			if k > 0 {
 				out.WriteByte('|')
 			}
-			text := string(f.Text)
-			if f.Quoted {
+			field, quoted := b.Field(i, k)
+			text := string(field)
+			if quoted {
 				text = "[" + text + "]"
 			}
-			fmt.Fprintf(&out, "%s@%d", text, f.Line)
+			fmt.Fprintf(&out, "%s@%d", text, b.Line(i, k))
 		}
 		out.WriteByte('\n')
 	}
+	if err == io.EOF {
+		err = nil
+	}
+	return out.String(), err
 }
 
 func TestReader(t *testing.T) {
@@ -109,9 +112,9 @@ func TestReaderErrors(t *testing.T) {
 
 func TestLongRecords(t *testing.T) {
 	long := strings.Repeat("x", 200<<10)
-	rec, err := NewReader(strings.NewReader(long+",\""+long+"\n"+long+"\"\n"), CSV).Read()
-	if err != nil || len(rec) != 2 || string(rec[0].Text) != long || string(rec[1].Text) != long+"\n"+long {
-		t.Fatalf("%d fields, %v", len(rec), err)
+	got, err := readAll(NewReader(strings.NewReader(long+",\""+long+"\n"+long+"\"\n"+long+"\n"), CSV))
+	if want := long + "@1|[" + long + "\n" + long + "]@1\n" + long + "@3\n"; err != nil || got != want {
+		t.Fatalf("%d bytes, %v; want %d", len(got), err, len(want))
 	}
 }
 
@@ -137,20 +140,23 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := NewReader(&buf, f)
+		var b Block
 		for i, want := range records {
-			rec, err := r.Read()
-			if err != nil || len(rec) != len(want) {
-				t.Fatalf("record %d: %d fields, %v; want %d", i, len(rec), err, len(want))
-			}
-			for k, s := range want {
-				isNull := !rec[k].Quoted && len(rec[k].Text) == 0
-				if isNull != (s == nil) || s != nil && string(rec[k].Text) != *s {
-					t.Fatalf("record %d field %d: %q, want %v", i, k, rec[k].Text, s)
-				}
+			if err := r.Read(&b); err != nil || b.Fields(i) != len(want) {
+				t.Fatalf("record %d: %v; want %d fields", i, err, len(want))
 			}
 		}
-		if _, err := r.Read(); err != io.EOF {
+		if err := r.Read(&b); err != io.EOF {
 			t.Fatalf("after the last record: %v", err)
+		}
+		for i, want := range records {
+			for k, s := range want {
+				text, quoted := b.Field(i, k)
+				isNull := !quoted && len(text) == 0
+				if isNull != (s == nil) || s != nil && string(text) != *s {
+					t.Fatalf("record %d field %d: %q, want %v", i, k, text, s)
+				}
+			}
 		}
 	})
 }
@@ -168,18 +174,21 @@ func FuzzReader(f *testing.F) {
 		}
 		lines := bytes.Count(data, []byte("\n")) + 1
 		r := NewReader(bytes.NewReader(data), format)
+		var b Block
 		for {
-			rec, err := r.Read()
+			err := r.Read(&b)
 			var syntax *SyntaxError
 			if errors.As(err, &syntax) && (syntax.Line < 1 || syntax.Line > lines || syntax.Column < 1) {
 				t.Fatalf("%v in %d lines", err, lines)
 			}
 			if err != nil {
-				return
+				break
 			}
-			for _, f := range rec {
-				if f.Line < 1 || f.Line > lines {
-					t.Fatalf("line %d of %d", f.Line, lines)
+		}
+		for i := range b.Len() {
+			for k := range b.Fields(i) {
+				if l := b.Line(i, k); l < 1 || l > lines {
+					t.Fatalf("line %d of %d", l, lines)
 				}
 			}
 		}

@@ -1,8 +1,8 @@
 package load
 
 import (
+	"bytes"
 	"math"
-	"math/big"
 	"strconv"
 
 	"wideleaf"
@@ -32,17 +32,30 @@ type inference struct {
 	numbers bool // a cell is a number, not only NaN or Infinity
 }
 
-// add looks at a cell that is not NULL.
-func (f *inference) add(cell []byte) {
+// add looks at a cell that is not NULL. ok tells that it has the form of a type other than text, and so is valid text.
+func (f *inference) add(cell []byte) (ok bool) {
 	if !f.seen {
 		f.seen, f.fits = true, anyType
 	}
 	if f.fits == textOnly {
-		return
+		return false
 	}
 	fits, number := fitOf(cell)
 	f.fits &= fits
 	f.numbers = f.numbers || number
+	return fits != textOnly
+}
+
+// merge adds what other cells can be.
+func (f *inference) merge(o *inference) {
+	switch {
+	case !o.seen:
+	case !f.seen:
+		*f = *o
+	default:
+		f.fits &= o.fits
+		f.numbers = f.numbers || o.numbers
+	}
 }
 
 // typ returns the column's type. A column of NULLs only is text, and so is one of NaN and Infinity only: these are words
@@ -65,34 +78,42 @@ func (f *inference) typ() wideleaf.Type {
 // exact. A decimal is float8 if the float8 has all the digits that are written: 0.1, and 0.10000000000000001, but not
 // 0.12345678901234567890.
 func fitOf(cell []byte) (fits fit, number bool) {
-	switch string(cell) {
-	case "t", "f", "true", "false":
-		return boolFit, false
-	case "NaN", "Infinity", "-Infinity":
-		return floatFit, false
+	if len(cell) == 0 {
+		return textOnly, false
+	}
+	if c := cell[0]; c > '9' || c < '-' || c == '/' { // no digit, point or minus
+		switch string(cell) {
+		case "t", "f", "true", "false":
+			return boolFit, false
+		case "NaN", "Infinity":
+			return floatFit, false
+		}
+		return textOnly, false
 	}
 	n, ok := scanNumber(cell)
 	switch {
-	case !ok || n.leadingZeros:
+	case !ok:
+		if string(cell) == "-Infinity" {
+			return floatFit, false
+		}
+		return textOnly, false
+	case n.leadingZeros:
 		return textOnly, false
 	case n.integer && !n.negativeZero:
-		if i, err := strconv.ParseInt(string(cell), 10, 64); err == nil {
-			fits = int8Fit
-			if i == int64(int32(i)) {
+		if i, ok := parseInt(cell); ok {
+			switch {
+			case i == int64(int32(i)):
 				return int4Fit, true
+			case i >= -1<<53 && i <= 1<<53:
+				return int8Fit | floatFit, true
 			}
-			if i >= -1<<53 && i <= 1<<53 {
-				return fits | floatFit, true
-			}
+			fits = int8Fit
 		}
 	}
-	if fits == 0 {
-		fits = textOnly
-	}
-	if exact(cell, n) {
+	if n.exact(cell) {
 		fits |= floatFit
 	}
-	return fits, true
+	return fits | textOnly, true
 }
 
 // number is the form of a number.
@@ -101,83 +122,124 @@ type number struct {
 	leadingZeros bool // 007, 00.5
 	negativeZero bool // -0, -0.0: float8 has it, the integers don't
 	digits       int  // from the first that is not 0 to the last one written
+	first        int  // where that stands in the cell
+	exponent     int  // its power of ten
 }
 
 // scanNumber takes numbers apart: a minus sign or none, digits with or without a point, an exponent or none.
 func scanNumber(s []byte) (n number, ok bool) {
 	i := 0
-	negative := false
-	if i < len(s) && s[i] == '-' {
-		negative = true
+	negative := len(s) > 0 && s[0] == '-'
+	if negative {
 		i++
 	}
-	whole := digitsFrom(s, i)
-	n.leadingZeros = whole > 1 && s[i] == '0'
-	mantissa := s[i : i+whole]
-	i += whole
-	n.integer = true
-	fraction := 0
-	if i < len(s) && s[i] == '.' {
-		n.integer = false
-		i++
-		fraction = digitsFrom(s, i)
-		mantissa = append(mantissa[:len(mantissa):len(mantissa)], s[i:i+fraction]...)
-		i += fraction
+	begin, point := i, -1
+scan:
+	for ; i < len(s); i++ {
+		switch c := s[i]; {
+		case c >= '1' && c <= '9':
+			if n.digits++; n.digits == 1 {
+				n.first = i
+			}
+		case c == '0':
+			if n.digits > 0 {
+				n.digits++
+			}
+		case c == '.' && point < 0:
+			point = i
+		default:
+			break scan
+		}
 	}
-	if whole+fraction == 0 {
+	end := i // of the digits
+	n.integer = point < 0
+	whole := end - begin // digits before the point
+	if !n.integer {
+		whole = point - begin
+		if end-begin == 1 {
+			return n, false // only a point
+		}
+	}
+	if end == begin {
 		return n, false
 	}
-	if i < len(s) && (s[i] == 'e' || s[i] == 'E') {
-		n.integer = false
-		i++
-		if i < len(s) && (s[i] == '-' || s[i] == '+') {
-			i++
-		}
-		exp := digitsFrom(s, i)
-		if exp == 0 {
+	n.leadingZeros = whole > 1 && s[begin] == '0'
+	if i < len(s) {
+		if s[i] != 'e' && s[i] != 'E' {
 			return n, false
 		}
-		i += exp
+		n.integer = false
+		i++
+		minus := i < len(s) && s[i] == '-'
+		if minus || i < len(s) && s[i] == '+' {
+			i++
+		}
+		if i == len(s) {
+			return n, false
+		}
+		for ; i < len(s); i++ {
+			if s[i] < '0' || s[i] > '9' {
+				return n, false
+			}
+			n.exponent = min(n.exponent*10+int(s[i]-'0'), maxExponent)
+		}
+		if minus {
+			n.exponent = -n.exponent
+		}
 	}
-	for n.digits = len(mantissa); n.digits > 0 && mantissa[len(mantissa)-n.digits] == '0'; n.digits-- {
+	if n.digits == 0 {
+		n.negativeZero, n.exponent = negative, 0
+		return n, true
 	}
-	n.negativeZero = negative && n.digits == 0
-	return n, i == len(s)
+	if n.first < begin+whole {
+		n.exponent += begin + whole - 1 - n.first
+	} else {
+		n.exponent -= n.first - point
+	}
+	return n, true
 }
 
-// digitsFrom counts the digits from s[i] on.
-func digitsFrom(s []byte, i int) int {
-	n := 0
-	for i+n < len(s) && s[i+n] >= '0' && s[i+n] <= '9' {
-		n++
-	}
-	return n
-}
-
-// Below these a decimal is always one that its float8 prints again: 15 digits are, far from the ends of the range.
 const (
-	safeDigits = 15
-	safeLow    = 1e-290
-	safeHigh   = 1e290
+	// maxExponent bounds what is made of an exponent; a float8 has at most 308.
+	maxExponent = 1 << 20
+	// maxDigits bounds the digits of a number: no float8 has more than 767 that count.
+	maxDigits = 800
+	// A decimal of up to safeDigits digits is one that its float8 prints again, if it is far from the ends of the range.
+	safeDigits   = 15
+	safeExponent = 290
 )
 
-// maxDigits bounds the digits of a number: no float8 has more than 767 that count.
-const maxDigits = 800
-
-// exact reports whether the float8 nearest to a number has all its digits.
-func exact(cell []byte, n number) bool {
-	f, err := strconv.ParseFloat(string(cell), 64)
-	switch a := math.Abs(f); {
-	case err != nil: // beyond the range
-		return false
+// exact reports whether the float8 nearest to a number has all its digits: printed with as many, it is the same number.
+func (n number) exact(cell []byte) bool {
+	switch {
 	case n.digits == 0:
 		return true
-	case n.digits > maxDigits || f == 0:
-		return false
-	case n.digits <= safeDigits && a > safeLow && a < safeHigh:
+	case n.digits <= safeDigits && n.exponent > -safeExponent && n.exponent < safeExponent:
 		return true
+	case n.digits > maxDigits:
+		return false
 	}
-	printed, ok := new(big.Rat).SetString(strconv.FormatFloat(f, 'e', n.digits-1, 64))
-	written, ok2 := new(big.Rat).SetString(string(cell))
-	return ok && ok2 && printed.Cmp(written) == 0
+	f, err := strconv.ParseFloat(string(cell), 64)
+	if err != nil || f == 0 { // beyond the range
+		return false
+	}
+	var buf [32]byte
+	printed := strconv.AppendFloat(buf[:0], math.Abs(f), 'e', n.digits-1, 64) // d.ddde+xx
+	mantissa, exponent, _ := bytes.Cut(printed, []byte("e"))
+	if e, err := strconv.Atoi(string(exponent)); err != nil || e != n.exponent {
+		return false
+	}
+	for i := n.first; len(mantissa) > 0; i++ {
+		if cell[i] == '.' {
+			continue
+		}
+		if mantissa[0] == '.' {
+			mantissa = mantissa[1:]
+		}
+		if cell[i] != mantissa[0] {
+			return false
+		}
+		mantissa = mantissa[1:]
+	}
+	return true
 }

@@ -205,15 +205,16 @@ func TestInferenceOfRealTables(t *testing.T) {
 	}
 	for _, table := range tables {
 		t.Run(table.File, func(t *testing.T) {
-			src, err := newSource(filepath.Join(dir, table.StoredAs))
+			o := Options{Format: csvfile.Format{Delimiter: table.Delimiter[0]}, Header: table.Header, Names: Positional,
+				Nulls: Nulls{Markers: table.Nulls}}
+			if table.Quote != nil && *table.Quote != "" {
+				o.Format.Quote = (*table.Quote)[0]
+			}
+			src, err := newSource(filepath.Join(dir, table.StoredAs), o.Format)
 			if err != nil {
 				t.Fatal(err)
 			}
-			l := &loader{src: src, o: Options{Format: csvfile.Format{Delimiter: table.Delimiter[0]},
-				Header: table.Header, Names: Positional, Nulls: table.Nulls}}
-			if table.Quote != nil && *table.Quote != "" {
-				l.o.Format.Quote = (*table.Quote)[0]
-			}
+			l := &loader{src: src, o: o}
 			if err := l.look(t.Context()); err != nil {
 				t.Fatal(err)
 			}

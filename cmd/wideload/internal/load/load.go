@@ -2,26 +2,23 @@
 //
 // Words used here: a cell is a field of a data record; a marker is text that stands for NULL. A file is read twice. The
 // first time everything is checked and the types are inferred from all cells, so that the second time only loads; no
-// cell ever changes its value on the way, and the rows keep the file's order.
+// cell ever changes its value on the way, and the rows keep the file's order. What is read is cut into blocks, which are
+// worked on side by side.
 //
-// Never to be broken: a file is in the table whole or there is no table. Up to oneCommit bytes it is one commit. A larger
-// one takes several, so a crash of the machine or the process in the middle leaves a table with the first rows.
+// Never to be broken: a file is in its new table whole or there is no table. Rows that are appended to a table come in one
+// commit up to oneCommit bytes; more take several.
 package load
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
-	"unicode/utf8"
+	"sync"
 
 	"wideleaf"
-	"wideleaf/am/btree"
 	"wideleaf/cmd/wideload/internal/csvfile"
 	"wideleaf/pgerr"
-	"wideleaf/value"
 )
 
 // Names is where the names of columns come from.
@@ -32,17 +29,53 @@ const (
 	Positional Names = "positional" // c1, c2, ...
 )
 
-// Options say how a file is written and what table it becomes.
+// Mode is what becomes of a file.
+type Mode int
+
+const (
+	Create     Mode = iota // a new table with the file's rows
+	CreateOnly             // a new table without rows
+	Append                 // more rows of a table that is there
+)
+
+// Options say how a file is written and what becomes of it.
 type Options struct {
 	Table  string
+	Mode   Mode
 	Format csvfile.Format
 	Header bool // the first record is names
 	Names  Names
-	Nulls  []string                 // markers; they match unquoted fields only
-	Types  map[string]wideleaf.Type // by column name; the others are inferred
-	Index  string                   // access method of an index on every column, "" for none
-	// Progress, if not nil, is told of bytes read, of all that will be, and of rows loaded.
-	Progress func(done, total, rows int64)
+	Nulls  Nulls
+	Types  map[string]wideleaf.Type // by column (see findColumn); the others are inferred
+	Lists  Lists
+	Index  string // access method of an index on every column, "" for none
+	// Progress, if not nil, is told how far the work is, from one goroutine at a time.
+	Progress func(Progress)
+}
+
+// Nulls says which fields are NULL.
+type Nulls struct {
+	Markers []string // fields that are one of these
+	Quoted  bool     // also if they are quoted
+}
+
+func (n *Nulls) match(text []byte, quoted bool) bool {
+	if quoted && !n.Quoted {
+		return false
+	}
+	for _, m := range n.Markers {
+		if string(text) == m {
+			return true
+		}
+	}
+	return false
+}
+
+// Progress is how far a load is. It reads the file twice: to check it and to load it.
+type Progress struct {
+	Loading     bool  // not only checking
+	Done, Total int64 // bytes of the file, as it is stored
+	Rows        int64 // checked or loaded
 }
 
 // Result is what was loaded.
@@ -74,108 +107,188 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-const (
-	// oneCommit is the size of rows in memory up to which they are committed at once. The engine takes 256 MiB; in the
-	// log's buffers and the tail the rows exist two times more.
-	oneCommit = 64 << 20
-	// batchBytes is the size of the batches of a larger file.
-	batchBytes = 4 << 20
-)
-
-// File loads a file into a new table.
+// File loads a file.
 func File(ctx context.Context, db *wideleaf.DB, path string, o Options) (Result, error) {
-	if err := o.check(db); err != nil {
-		return Result{}, err
-	}
-	src, err := newSource(path)
+	l, err := newLoader(db, path, o)
 	if err != nil {
 		return Result{}, err
 	}
-	l := &loader{o: o, src: src}
-	if err := l.look(ctx); err != nil {
-		return Result{}, err
-	}
-	return l.load(ctx, db)
-}
-
-func (o *Options) check(db *wideleaf.DB) error {
-	if err := o.Format.Check(); err != nil {
-		return err
-	}
-	if o.Names == FromHeader && !o.Header {
-		return errors.New("names from the header need a header")
-	}
-	if _, err := db.Table(o.Table); err == nil {
-		return &wideleaf.Error{Kind: wideleaf.ErrExists, Code: pgerr.DuplicateTable, Object: o.Table,
-			Message: fmt.Sprintf("relation %q already exists", o.Table)}
-	}
-	return nil
+	return l.run(ctx)
 }
 
 // loader is the loading of one file.
 type loader struct {
 	o       Options
+	db      *wideleaf.DB
 	src     *source
-	done    int64 // bytes read so far, both times
+	table   *wideleaf.Table // to append to
 	header  []string
-	columns []wideleaf.Column
-	looks   []look
+	columns []column
 	rows    int64
-	bytes   int64 // that the rows take in a batch
+	bytes   int64 // that the rows take in a commit
+	commit  int64 // bytes of rows that are appended by one commit
 }
 
-// look is what the first reading sees of a column.
-type look struct {
-	inference
-	typ         wideleaf.Type // Unknown until it is inferred
-	longest     int           // bytes of the longest cell
-	longestLine int
-	bytes       int64
+// column is a column of the file.
+type column struct {
+	wideleaf.Column
+	list bool // its cells are lists of items
+	at   int  // its place in the table
 }
 
-// records calls f with every data record. first is called with the first record, the header or not, before.
-func (l *loader) records(ctx context.Context, first func([]csvfile.Field) error, f func([]csvfile.Field) error) error {
-	c, err := l.src.open(ctx, func(n int) {
-		l.done += int64(n)
-		if l.o.Progress != nil {
-			l.o.Progress(l.done, 2*l.src.size, l.rows)
-		}
-	})
-	if err != nil {
+// newLoader checks what can be checked before the file is read.
+func newLoader(db *wideleaf.DB, path string, o Options) (*loader, error) {
+	l := &loader{o: o, db: db, commit: oneCommit}
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	l.src, err = newSource(path, o.Format)
+	return l, err
+}
+
+func (l *loader) run(ctx context.Context) (Result, error) {
+	if err := l.look(ctx); err != nil {
+		return Result{}, err
+	}
+	if l.o.Mode == Append {
+		return l.append(ctx)
+	}
+	return l.create(ctx)
+}
+
+func (l *loader) check() (err error) {
+	if err := l.o.Format.Check(); err != nil {
 		return err
 	}
-	defer c.Close()
-	r := csvfile.NewReader(c, l.o.Format)
-	for i := 0; ; i++ {
-		record, err := r.Read()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return l.readError(ctx, err)
-		}
-		if i == 0 {
-			if err := first(record); err != nil {
-				return err
-			}
-			if l.o.Header {
-				continue
-			}
-		}
-		if err := f(record); err != nil {
+	if l.o.Names == FromHeader && !l.o.Header {
+		return errors.New("names from the header need a header")
+	}
+	if err := l.o.Lists.check(); err != nil {
+		return err
+	}
+	if l.o.Mode == Append {
+		l.table, err = l.db.Table(l.o.Table)
+		return err
+	}
+	if _, err := l.db.Table(l.o.Table); err == nil {
+		return &wideleaf.Error{Kind: wideleaf.ErrExists, Code: pgerr.DuplicateTable, Object: l.o.Table,
+			Message: fmt.Sprintf("relation %q already exists", l.o.Table)}
+	}
+	return nil
+}
+
+func (l *loader) progress(loading bool, done int64) {
+	if l.o.Progress != nil {
+		l.o.Progress(Progress{Loading: loading, Done: done, Total: l.src.size, Rows: l.rows})
+	}
+}
+
+// create makes the file a new table.
+func (l *loader) create(ctx context.Context) (Result, error) {
+	cols := make([]wideleaf.Column, len(l.columns))
+	for i, c := range l.columns {
+		cols[i] = c.Column
+	}
+	var indexes []wideleaf.IndexDef
+	if l.o.Index != "" {
+		indexes = IndexEvery(l.o.Table, l.o.Index, cols)
+	}
+	_, err := l.db.CreateTableAs(ctx, l.o.Table, cols, func(ctx context.Context, t *wideleaf.Table) error {
+		if err := t.CreateIndexes(ctx, indexes...); err != nil || l.o.Mode == CreateOnly {
 			return err
 		}
+		// No commit waits for the disk: that the table is found is durable with all of them.
+		return l.load(ctx, t, func(b *wideleaf.Batch) error { return t.InsertBatch(ctx, b, wideleaf.NoSync) })
+	})
+	var placed *Error
+	if err != nil && !errors.As(err, &placed) {
+		err = fmt.Errorf("%s: %w", l.src.path, err)
 	}
+	if l.o.Mode == CreateOnly {
+		l.rows = 0
+	}
+	return Result{Rows: l.rows, Columns: cols, Indexes: len(indexes)}, err
+}
+
+// oneCommit is the size of rows up to which they are appended by one commit. The engine takes 256 MiB.
+const oneCommit = 240 << 20
+
+// append adds the file's rows to a table. Up to oneCommit bytes they are one commit; more are several, and since all cells
+// were checked before, only the disk, the end of the context or the end of the process can come between these.
+func (l *loader) append(ctx context.Context) (Result, error) {
+	result := Result{Columns: l.table.Columns()}
+	if l.bytes <= l.commit {
+		err := l.db.Update(ctx, func(tx *wideleaf.Tx) error {
+			return l.load(ctx, l.table, func(b *wideleaf.Batch) error { return tx.InsertBatch(l.table, b) })
+		})
+		if err == nil {
+			result.Rows = l.rows
+		}
+		return result, err
+	}
+	err := l.load(ctx, l.table, func(b *wideleaf.Batch) error {
+		err := l.table.InsertBatch(ctx, b)
+		if err == nil {
+			result.Rows += int64(b.Len())
+		}
+		return err
+	})
+	if err != nil && result.Rows > 0 {
+		err = fmt.Errorf("%w; the file is too large for one commit, and its first %d rows are in the table", err, result.Rows)
+	}
+	return result, err
+}
+
+// load reads the file for the second time and calls insert with its rows.
+func (l *loader) load(ctx context.Context, t *wideleaf.Table, insert func(*wideleaf.Batch) error) error {
+	read, end, err := l.src.again(ctx, l.o.Header)
+	if err != nil {
+		return l.readError(ctx, err)
+	}
+	defer end()
+	expected := l.rows
+	l.rows = 0
+	batches := sync.Pool{New: func() any { return t.NewBatch() }}
+	err = pass(ctx, read,
+		func(c chunk) (*wideleaf.Batch, error) {
+			b := batches.Get().(*wideleaf.Batch)
+			return b, l.convert(c.Block, b)
+		},
+		func(c chunk, b *wideleaf.Batch) error {
+			if l.rows += int64(b.Len()); l.rows > expected {
+				return l.src.changedError()
+			}
+			if err := insert(b); err != nil {
+				return err
+			}
+			b.Reset()
+			batches.Put(b)
+			l.progress(true, c.done)
+			return nil
+		})
+	switch {
+	case err != nil:
+		return l.readError(ctx, err)
+	case l.rows != expected:
+		return l.src.changedError()
+	}
+	return l.src.verify()
 }
 
 // readError gives an error of the reader its place.
 func (l *loader) readError(ctx context.Context, err error) error {
 	var syntax *csvfile.SyntaxError
+	var placed *Error
+	var engine *wideleaf.Error
 	switch {
 	case errors.As(err, &syntax):
 		e := pgerr.New(wideleaf.ErrInvalid, badFormat, "%s: \"%s\"", syntax.Message, syntax.Value)
+		if l.o.Format.Quote != 0 {
+			e.Hint = "If quotes are ordinary characters of the file, load it with --quote none."
+		}
 		return l.at(syntax.Line, syntax.Column, e)
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.As(err, &placed), errors.As(err, &engine):
 		return err
 	}
 	return fmt.Errorf("%s: %w", l.src.path, err)
@@ -190,207 +303,6 @@ func (l *loader) at(line, column int, err error) error {
 		e.Name = l.header[column-1]
 	}
 	return e
-}
-
-// isNull reports whether a field is NULL.
-func (l *loader) isNull(f csvfile.Field) bool {
-	if f.Quoted {
-		return false
-	}
-	for _, m := range l.o.Nulls {
-		if string(f.Text) == m {
-			return true
-		}
-	}
-	return false
-}
-
-// look reads the file for the first time: it checks every cell and settles names, types and sizes.
-func (l *loader) look(ctx context.Context) error {
-	err := l.records(ctx, l.first, func(record []csvfile.Field) error {
-		l.rows++
-		if n := len(l.columns); len(record) < n {
-			return l.at(record[0].Line, 0, pgerr.New(wideleaf.ErrInvalid, badFormat,
-				"missing data for column \"%s\": the record has %d fields, not %d", l.columns[len(record)].Name, len(record), n))
-		} else if len(record) > n {
-			return l.at(record[n].Line, 0, pgerr.New(wideleaf.ErrInvalid, badFormat,
-				"extra data after last expected column: the record has %d fields, not %d: \"%s\"", len(record), n, excerpt(record[n].Text)))
-		}
-		for i, f := range record {
-			if !l.isNull(f) {
-				if err := l.looks[i].cell(f); err != nil {
-					return l.at(f.Line, i+1, err)
-				}
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	if l.columns == nil {
-		return fmt.Errorf("%s: the file is empty", l.src.path)
-	}
-	for i := range l.looks {
-		c := &l.looks[i]
-		if c.typ == value.Unknown {
-			c.typ = c.inference.typ()
-		}
-		l.columns[i].Type = c.typ
-		switch c.typ {
-		case wideleaf.Text:
-			l.bytes += c.bytes + 16*l.rows
-			if err := c.checkLongest(l.o.Index); err != nil {
-				return l.at(c.longestLine, i+1, err)
-			}
-		default:
-			l.bytes += 8 * l.rows
-		}
-	}
-	return nil
-}
-
-// first names the columns after the first record.
-func (l *loader) first(record []csvfile.Field) error {
-	types := 0
-	for i, f := range record {
-		name := fmt.Sprintf("c%d", i+1)
-		if l.o.Header {
-			if !utf8.Valid(f.Text) {
-				return l.at(f.Line, i+1, pgerr.New(wideleaf.ErrInvalid, pgerr.CharacterNotInRepertoire, "the name is not valid UTF-8: %q", f.Text))
-			}
-			l.header = append(l.header, string(f.Text))
-			if l.o.Names == FromHeader {
-				name = string(f.Text)
-			}
-		}
-		t, given := l.o.Types[name]
-		if given {
-			types++
-		}
-		l.columns = append(l.columns, wideleaf.Column{Name: name})
-		l.looks = append(l.looks, look{typ: t})
-	}
-	if types < len(l.o.Types) {
-		for name := range l.o.Types {
-			if !l.hasColumn(name) {
-				return pgerr.New(wideleaf.ErrNotFound, pgerr.UndefinedColumn, "column \"%s\", whose type is given, does not exist in %s", name, l.src.path)
-			}
-		}
-	}
-	return nil
-}
-
-func (l *loader) hasColumn(name string) bool {
-	for _, c := range l.columns {
-		if c.Name == name {
-			return true
-		}
-	}
-	return false
-}
-
-// cell looks at a cell that is not NULL.
-func (c *look) cell(f csvfile.Field) error {
-	if c.typ == value.Unknown {
-		c.add(f.Text)
-	} else if c.typ != wideleaf.Text {
-		_, err := parse(c.typ, f.Text)
-		return err
-	}
-	if !utf8.Valid(f.Text) || bytes.IndexByte(f.Text, 0) >= 0 {
-		return pgerr.New(wideleaf.ErrInvalid, pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": %q", excerpt(f.Text))
-	}
-	c.bytes += int64(len(f.Text))
-	if len(f.Text) > c.longest {
-		c.longest, c.longestLine = len(f.Text), f.Line
-	}
-	return nil
-}
-
-// checkLongest checks the longest cell of a text column against what the engine stores.
-func (c *look) checkLongest(index string) error {
-	switch {
-	case c.longest > wideleaf.MaxValueBytes:
-		return pgerr.New(wideleaf.ErrInvalid, pgerr.ProgramLimitExceeded, "a value has %d bytes, the maximum is %d", c.longest, wideleaf.MaxValueBytes)
-	case index == btree.Method.Name() && c.longest > btree.MaxKeyBytes:
-		return pgerr.New(wideleaf.ErrInvalid, pgerr.ProgramLimitExceeded,
-			"a value has %d bytes, the maximum of a column with a btree index is %d", c.longest, btree.MaxKeyBytes)
-	}
-	return nil
-}
-
-// load reads the file for the second time, into a new table. Whatever fails, the table is dropped again.
-func (l *loader) load(ctx context.Context, db *wideleaf.DB) (Result, error) {
-	t, err := db.CreateTable(ctx, l.o.Table, l.columns...)
-	if err != nil {
-		return Result{}, fmt.Errorf("%s: %w", l.src.path, err)
-	}
-	indexes, err := l.fill(ctx, db, t)
-	if err != nil {
-		// Also when ctx has ended.
-		if dropped := db.DropTable(context.WithoutCancel(ctx), l.o.Table); dropped != nil {
-			err = errors.Join(err, fmt.Errorf("the table could not be dropped: %w", dropped))
-		}
-		return Result{}, err
-	}
-	return Result{Rows: l.rows, Columns: t.Columns(), Indexes: indexes}, nil
-}
-
-func (l *loader) fill(ctx context.Context, db *wideleaf.DB, t *wideleaf.Table) (indexes int, err error) {
-	if l.o.Index != "" {
-		defs := IndexEvery(l.o.Table, l.o.Index, l.columns)
-		if err := db.CreateIndexes(ctx, l.o.Table, defs...); err != nil {
-			return 0, err
-		}
-		indexes = len(defs)
-	}
-	batch := t.NewBatch()
-	expected := l.rows
-	l.rows = 0
-	limit, size := int64(batchBytes), int64(0)
-	if l.bytes <= oneCommit {
-		limit = oneCommit + 1
-	}
-	err = l.records(ctx, func([]csvfile.Field) error { return nil }, func(record []csvfile.Field) error {
-		if len(record) != len(l.columns) {
-			return l.at(record[0].Line, 0, errors.New("the file changed while it was loaded"))
-		}
-		if size >= limit {
-			// The last commit is one with Sync, and makes the others durable as well.
-			if err := t.InsertBatch(ctx, batch, wideleaf.NoSync); err != nil {
-				return err
-			}
-			batch.Reset()
-			size = 0
-		}
-		for i, f := range record {
-			col := batch.Column(i)
-			if l.isNull(f) {
-				col.AppendNull()
-				size += 8
-				continue
-			}
-			v, err := parse(l.columns[i].Type, f.Text)
-			if err != nil {
-				return l.at(f.Line, i+1, err)
-			}
-			col.Append(v)
-			size += int64(len(v.Str())) + 8
-		}
-		l.rows++
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	if err := l.src.verify(); err != nil {
-		return 0, err
-	}
-	if l.rows != expected {
-		return 0, fmt.Errorf("%s: %d rows at first and %d then: the file changed while it was loaded", l.src.path, expected, l.rows)
-	}
-	return indexes, t.InsertBatch(ctx, batch)
 }
 
 // IndexEvery defines an index idx_TABLE_N on every column.

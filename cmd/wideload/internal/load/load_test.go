@@ -41,7 +41,7 @@ func writeFile(t *testing.T, content string) string {
 }
 
 func options() Options {
-	return Options{Table: "t", Format: csvfile.CSV, Names: Positional, Nulls: []string{""}, Index: "btree"}
+	return Options{Table: "t", Format: csvfile.CSV, Names: Positional, Nulls: Nulls{Markers: []string{""}}, Index: "btree"}
 }
 
 // dump prints a table: a line of name:type, then the rows with their TIDs, NULL as -.
@@ -86,9 +86,9 @@ func TestLoad(t *testing.T) {
 	}{
 		"types and NULLs": {"1,a,0.5,t\n2,\"\",,f\n,,1,\n", nil,
 			"c1:int4 c2:text c3:float8 c4:bool\n(0,0)|1|a|0.5|t\n(0,1)|2||-|f\n(0,2)|-|-|1|-\n"},
-		"markers replace the default": {"?,NA,\n1,x,y\n", func(o *Options) { o.Nulls = []string{"?", "NA"} },
+		"markers replace the default": {"?,NA,\n1,x,y\n", func(o *Options) { o.Nulls.Markers = []string{"?", "NA"} },
 			"c1:int4 c2:text c3:text\n(0,0)|-|-|\n(0,1)|1|x|y\n"},
-		"quoted markers are text": {"\"?\"\n?\n", func(o *Options) { o.Nulls = []string{"?"} },
+		"quoted markers are text": {"\"?\"\n?\n", func(o *Options) { o.Nulls.Markers = []string{"?"} },
 			"c1:text\n(0,0)|?\n(0,1)|-\n"},
 		"quoted numbers": {"\"1\",\"007\"\n\"2\",\"008\"\n", nil, "c1:int4 c2:text\n(0,0)|1|007\n(0,1)|2|008\n"},
 		"header": {"Unit price,Select\n1,2\n", func(o *Options) { o.Header, o.Names = true, FromHeader },
@@ -100,7 +100,11 @@ func TestLoad(t *testing.T) {
 		}, "c1:bool c2:int8 c3:int4\n(0,0)|t|1|7\n(0,1)|f|2|8\n"},
 		"tabs, line breaks, a mark, CRLF": {"\xef\xbb\xbf\"a\nb\"\t1\r\n\"\"\"\"\t2\r\n", func(o *Options) { o.Format.Delimiter = '\t' },
 			"c1:text c2:int4\n(0,0)|a\nb|1\n(0,1)|\"|2\n"},
-		"no index": {"5\n", func(o *Options) { o.Index = "" }, "c1:int4\n(0,0)|5\n"},
+		"quoted markers are NULL": {"\"\",\"NA\",\"x\"\n,NA,\n", func(o *Options) { o.Nulls = Nulls{Markers: []string{"", "NA"}, Quoted: true} },
+			"c1:text c2:text c3:text\n(0,0)|-|-|x\n(0,1)|-|-|-\n"},
+		"no quotes":    {"\"a,b\"c\n\",\n", func(o *Options) { o.Format.Quote = 0 }, "c1:text c2:text\n(0,0)|\"a|b\"c\n(0,1)|\"|-\n"},
+		"other quotes": {"'it''s',\"\n", func(o *Options) { o.Format.Quote = '\'' }, "c1:text c2:text\n(0,0)|it's|\"\n"},
+		"no index":     {"5\n", func(o *Options) { o.Index = "" }, "c1:int4\n(0,0)|5\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := openDB(t)
@@ -200,66 +204,220 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// manyRows is a file that takes several commits: over oneCommit bytes of rows.
+// manyRows is a file of many blocks.
 func manyRows(t *testing.T) (path string, rows int64) {
 	t.Helper()
 	var b bytes.Buffer
 	pad := strings.Repeat("x", 500)
-	for i := 0; b.Len() < oneCommit; i++ {
-		fmt.Fprintf(&b, "%d,%s%d\n", i, pad, i)
-		rows++
+	for ; b.Len() < 8*blockBytes; rows++ {
+		fmt.Fprintf(&b, "%d,%s%d\n", rows, pad, rows)
 	}
 	return writeFile(t, b.String()), rows
 }
 
-func TestLargeFile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("loads 64 MiB")
-	}
-	path, rows := manyRows(t)
-	db := openDB(t)
-	o := options()
-	o.Index = ""
-	r, err := File(t.Context(), db, path, o)
-	if err != nil || r.Rows != rows {
-		t.Fatalf("%d rows, %v; want %d", r.Rows, err, rows)
-	}
-	table, err := db.Table("t")
+// hasRows checks that column c1 of a table counts from 0, as that of manyRows does, n times over.
+func hasRows(t *testing.T, db *wideleaf.DB, name string, rows int64, n int) {
+	t.Helper()
+	table, err := db.Table(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	i := int64(0)
 	for row, err := range table.Query().Select("c1").Rows(t.Context()) {
-		if err != nil || row[0].Int() != i {
+		if err != nil || row[0].Int() != i%rows {
 			t.Fatalf("row %d is %v, %v", i, row, err)
 		}
 		i++
 	}
-	if i != rows {
-		t.Fatalf("%d rows are there, want %d", i, rows)
+	if i != rows*int64(n) {
+		t.Fatalf("%d rows are there, want %d times %d", i, n, rows)
 	}
+}
 
-	// Cancelled in the middle of the second reading, with rows committed.
-	ctx, cancel := context.WithCancel(t.Context())
-	o.Table = "u"
-	committed := false
-	o.Progress = func(done, total, rows int64) {
-		if done > total*3/4 && !committed {
-			if u, err := db.Table("u"); err == nil {
-				n, err := u.Query().Count(t.Context())
-				committed = err == nil && n > 0
+// run loads a file, which is read again for the second reading if it is not kept.
+func run(ctx context.Context, db *wideleaf.DB, path string, o Options, keep bool, commit int64) (Result, error) {
+	l, err := newLoader(db, path, o)
+	if err != nil {
+		return Result{}, err
+	}
+	if !keep {
+		l.src.room = 0
+	}
+	l.commit = commit
+	return l.run(ctx)
+}
+
+func TestManyBlocks(t *testing.T) {
+	path, rows := manyRows(t)
+	for _, keep := range []bool{true, false} {
+		db := openDB(t)
+		o := options()
+		r, err := run(t.Context(), db, path, o, keep, oneCommit)
+		if err != nil || r.Rows != rows {
+			t.Fatalf("%d rows, %v; want %d", r.Rows, err, rows)
+		}
+		hasRows(t, db, "t", rows, 1)
+		o.Mode = Append
+		for i, commit := range []int64{oneCommit, 1} { // in one, in many
+			if r, err := run(t.Context(), db, path, o, keep, commit); err != nil || r.Rows != rows {
+				t.Fatalf("%d rows appended, %v; want %d", r.Rows, err, rows)
 			}
-			cancel()
+			hasRows(t, db, "t", rows, i+2)
 		}
 	}
-	if _, err := File(ctx, db, path, o); !errors.Is(err, context.Canceled) {
-		t.Fatalf("cancelled: %v", err)
+}
+
+// A load that is cancelled in the middle, with rows committed, leaves nothing; one that appends says what it leaves.
+func TestCancelled(t *testing.T) {
+	path, rows := manyRows(t)
+	for _, keep := range []bool{true, false} {
+		db := openDB(t)
+		o := options()
+		ctx, cancel := context.WithCancel(t.Context())
+		stop := func(p Progress) {
+			if p.Loading && p.Rows > rows/3 {
+				cancel()
+			}
+		}
+		o.Progress = stop
+		if _, err := run(ctx, db, path, o, keep, oneCommit); !errors.Is(err, context.Canceled) {
+			t.Fatalf("cancelled: %v", err)
+		}
+		if len(db.Tables()) != 0 {
+			t.Error("a table is left")
+		}
+		o.Progress = nil
+		if _, err := run(t.Context(), db, path, o, keep, oneCommit); err != nil {
+			t.Fatal(err)
+		}
+		o.Mode, o.Progress = Append, stop
+		ctx, cancel = context.WithCancel(t.Context())
+		if _, err := run(ctx, db, path, o, keep, oneCommit); !errors.Is(err, context.Canceled) {
+			t.Fatalf("cancelled: %v", err)
+		}
+		hasRows(t, db, "t", rows, 1)
+		ctx, cancel = context.WithCancel(t.Context())
+		r, err := run(ctx, db, path, o, keep, 1)
+		table, tableErr := db.Table("t")
+		if tableErr != nil {
+			t.Fatal(tableErr)
+		}
+		n, countErr := table.Query().Count(t.Context())
+		if !errors.Is(err, context.Canceled) || countErr != nil || n != rows+r.Rows || r.Rows <= rows/3 || r.Rows >= rows ||
+			!strings.Contains(err.Error(), fmt.Sprintf("its first %d rows are in the table", r.Rows)) {
+			t.Errorf("an append in many commits: %v; %d rows are there, %v; want %d and %d", err, n, countErr, rows, r.Rows)
+		}
+		cancel()
 	}
-	if !committed {
-		t.Error("no rows were committed before it was cancelled: the test shows nothing")
+}
+
+func TestAppend(t *testing.T) {
+	for name, c := range map[string]struct {
+		content string
+		change  func(*Options)
+		want    string // the rows after the first; or an error, without the path
+	}{
+		"by place":         {"5,x,0.5\n6,,1\n", nil, "(0,1)|5|x|0.5\n(0,2)|6|-|1\n"},
+		"types hold":       {"7,007,1\n", nil, "(0,1)|7|007|1\n"},
+		"by name":          {"f,n\n2.5,8\n", func(o *Options) { o.Header, o.Names = true, FromHeader }, "(0,1)|8|-|2.5\n"},
+		"header, by place": {"x,y,z\n8,b,2\n", func(o *Options) { o.Header = true }, "(0,1)|8|b|2\n"},
+		"no rows":          {"f,n\n", func(o *Options) { o.Header, o.Names = true, FromHeader }, ""},
+		"another type":     {"5,x,0.5\nsix,,1\n", nil, `, line 2, column c1: invalid input syntax for type integer: "six" (SQLSTATE 22P02)`},
+		"out of range":     {"5000000000,x,0.5\n", nil, `, line 1, column c1: "5000000000" is out of range for type integer (SQLSTATE 22003)`},
+		"NULL":             {"5,x,1\n,x,1\n", nil, `, line 2, column c1: null value in column "n" of relation "t" violates not-null constraint (SQLSTATE 23502)`},
+		"too few fields":   {"5,x\n", nil, `, line 1: missing data for column "f": the record has 2 fields, not 3 (SQLSTATE 22P04)`},
+		"too many fields":  {"5,x,1,\"a\nb\"\n", nil, ", line 1: extra data after last expected column: the record has 4 fields, not 3: \"a\nb\" (SQLSTATE 22P04)"},
+		"unknown name": {"n,q\n1,2\n", func(o *Options) { o.Header, o.Names = true, FromHeader },
+			`, line 1, column c2 ("q"): column "q" of relation "t" does not exist (SQLSTATE 42703)`},
+		"name twice": {"n,n\n1,2\n", func(o *Options) { o.Header, o.Names = true, FromHeader },
+			`, line 1, column c2 ("n"): column "n" specified more than once (SQLSTATE 42701)`},
+		"a long key": {"5," + strings.Repeat("x", 2705) + ",1\n", nil,
+			`, line 1, column c2: a value has 2705 bytes, the maximum of a column with a btree index is 2704 (SQLSTATE 54000)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := openDB(t)
+			table, err := db.CreateTable(t.Context(), "t", wideleaf.Column{Name: "n", Type: wideleaf.Int4, NotNull: true},
+				wideleaf.Column{Name: "s", Type: wideleaf.Text}, wideleaf.Column{Name: "f", Type: wideleaf.Float8})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := table.CreateIndexes(t.Context(), IndexEvery("t", "btree", table.Columns())...); err != nil {
+				t.Fatal(err)
+			}
+			if err := table.Insert(t.Context(), []any{1, "a", nil}); err != nil {
+				t.Fatal(err)
+			}
+			o := options()
+			o.Mode = Append
+			if c.change != nil {
+				c.change(&o)
+			}
+			path := writeFile(t, c.content)
+			_, err = File(t.Context(), db, path, o)
+			want := "n:int4 s:text f:float8\n(0,0)|1|a|-\n"
+			if strings.HasPrefix(c.want, ",") {
+				if err == nil || err.Error() != path+c.want {
+					t.Errorf("got  %v\nwant %s", err, path+c.want)
+				}
+			} else if want += c.want; err != nil {
+				t.Error(err)
+			}
+			if got := dump(t, db, "t"); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
 	}
-	if _, err := db.Table("u"); !errors.Is(err, wideleaf.ErrNotFound) {
-		t.Errorf("the table of a cancelled load: %v", err)
+	db := openDB(t)
+	o := options()
+	o.Mode = Append
+	if _, err := File(t.Context(), db, writeFile(t, "1\n"), o); !errors.Is(err, wideleaf.ErrNotFound) {
+		t.Errorf("a table that is not there: %v", err)
+	}
+}
+
+func TestCreateOnly(t *testing.T) {
+	db := openDB(t)
+	o := options()
+	o.Mode = CreateOnly
+	path := writeFile(t, "1,a,0.5\n2,,1\n")
+	r, err := File(t.Context(), db, path, o)
+	if err != nil || r.Rows != 0 || r.Indexes != 3 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if got := dump(t, db, "t"); got != "c1:int4 c2:text c3:float8\n" {
+		t.Errorf("got %s", got)
+	}
+	o.Mode = Append
+	if _, err := File(t.Context(), db, path, o); err != nil {
+		t.Fatal(err)
+	}
+	if got := dump(t, db, "t"); got != "c1:int4 c2:text c3:float8\n(0,0)|1|a|0.5\n(0,1)|2|-|1\n" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// The first fault in the file is the one that is told, wherever the blocks are cut.
+func TestFirstFault(t *testing.T) {
+	db := openDB(t)
+	o := options()
+	o.Types = map[string]wideleaf.Type{"c1": wideleaf.Int4, "c2": wideleaf.Int4}
+	var b strings.Builder
+	for i := range 500_000 {
+		switch {
+		case i == 200_000:
+			b.WriteString("1,bad\n")
+		case i == 200_001:
+			b.WriteString("1\n")
+		case i > 200_001 && i%7 == 0:
+			b.WriteString("bad,1\n")
+		default:
+			b.WriteString("1,22\n")
+		}
+	}
+	b.WriteString("\"\n")
+	_, err := File(t.Context(), db, writeFile(t, b.String()), o)
+	if err == nil || !strings.Contains(err.Error(), `, line 200001, column c2: invalid input syntax for type integer: "bad"`) {
+		t.Error(err)
 	}
 }
 
@@ -272,15 +430,15 @@ func TestFileChanges(t *testing.T) {
 			path := writeFile(t, "1,a\n2,b\n")
 			o := options()
 			changed := false
-			o.Progress = func(done, total, rows int64) {
-				if !changed && rows == 2 { // at the end of the first reading
+			o.Progress = func(p Progress) {
+				if !changed && p.Rows == 2 { // at the end of the first reading
 					changed = true
 					if err := os.WriteFile(path, []byte(then), 0o600); err != nil {
 						t.Error(err)
 					}
 				}
 			}
-			_, err := File(t.Context(), db, path, o)
+			_, err := run(t.Context(), db, path, o, false, oneCommit)
 			if !changed || err == nil {
 				t.Errorf("changed: %v, error: %v", changed, err)
 			}

@@ -71,3 +71,8 @@ var (
 		"-infinity": math.Inf(-1), "-inf": math.Inf(-1),
 	}
 )
+
+// parseLong returns the value of a cell of a type that varies in length.
+func (l *loader) parseLong(c *column, cell []byte) (wideleaf.Value, error) {
+	return parse(c.Type, cell)
+}

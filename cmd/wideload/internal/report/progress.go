@@ -54,7 +54,16 @@ func newProgress(w io.Writer, title string) *Progress {
 }
 
 // Show draws the share of the work that is done and the rows so far.
-func (p *Progress) Show(share float64, rows int64) {
+func (p *Progress) Show(share float64, rows int64) { p.show(share, rows, "") }
+
+// ShowBytes draws how many bytes of all are read and the rows so far.
+func (p *Progress) ShowBytes(done, total, rows int64) {
+	if p != nil {
+		p.show(float64(done)/float64(max(total, 1)), rows, fmt.Sprintf(" %s of %s,", Bytes(done), Bytes(total)))
+	}
+}
+
+func (p *Progress) show(share float64, rows int64, detail string) {
 	if p == nil {
 		return
 	}
@@ -66,8 +75,20 @@ func (p *Progress) Show(share float64, rows int64) {
 	}
 	p.next = now.Add(redraw)
 	rate := float64(rows) / max(now.Sub(p.start).Seconds(), 1e-9)
-	p.bar.Describe(fmt.Sprintf("%s %s rows, %s rows/s", p.title, Count(rows), Count(rate)))
+	p.bar.Describe(fmt.Sprintf("%s%s %s rows, %s rows/s", p.title, detail, Count(rows), Count(rate)))
 	_ = p.bar.Set64(min(int64(share*steps), steps-1)) // a terminal that can't be written to shows nothing
+}
+
+// Rename begins another part of the work, which has its own rate.
+func (p *Progress) Rename(title string) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if title != p.title {
+		p.title, p.start = title, time.Now()
+	}
 }
 
 // Name shows only a title from now on, for work at the end whose extent isn't known.
