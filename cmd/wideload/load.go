@@ -13,7 +13,6 @@ import (
 	"wideleaf"
 	"wideleaf/cmd/wideload/internal/load"
 	"wideleaf/cmd/wideload/internal/report"
-	"wideleaf/value"
 )
 
 func newLoadCommand() *cobra.Command {
@@ -24,6 +23,7 @@ func newLoadCommand() *cobra.Command {
 		delimiter, quote string
 		names            string
 		types            []string
+		typesFile        string
 		createOnly, add  bool
 	)
 	cmd := &cobra.Command{
@@ -47,13 +47,16 @@ func newLoadCommand() *cobra.Command {
 	f.StringVar(&quote, "quote", `"`, "`character` around fields that hold delimiters, line breaks or, doubled, itself; none: there are no quotes")
 	f.StringArrayVar(&o.Nulls.Markers, "null", []string{""}, "`marker`: an unquoted field that is NULL; may be given several times, and replaces the default, the empty field")
 	f.BoolVar(&o.Nulls.Quoted, "null-quoted", false, "the markers match quoted fields too, so that \"\" can be NULL")
-	f.StringSliceVar(&types, "types", nil, "`column=type` pairs that are not to be inferred: "+typeNames+"; a column is named or c1, c2, ...")
+	f.StringSliceVar(&types, "types", nil, "`column=type` pairs that are not to be inferred: "+load.TypeNames+
+		", with \" not null\" if it is to be; a column is named or c1, c2, ...")
+	f.StringVar(&typesFile, "types-file", "", "`file` of such types, as dump --types-file writes it")
 	engine.bind(cmd)
 	must(cmd.MarkFlagRequired("table"))
 	must(cmd.MarkFlagRequired("db"))
 	cmd.MarkFlagsMutuallyExclusive("create-only", "append")
 	cmd.MarkFlagsMutuallyExclusive("index", "append")
 	cmd.MarkFlagsMutuallyExclusive("types", "append")
+	cmd.MarkFlagsMutuallyExclusive("types-file", "append")
 
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if err := oneOf("index", index, "btree", "none"); err != nil {
@@ -89,6 +92,11 @@ func newLoadCommand() *cobra.Command {
 		if o.Types, err = columnTypes(types); err != nil {
 			return err
 		}
+		if typesFile != "" {
+			if err := load.ReadTypes(typesFile, o.Types); err != nil {
+				return err
+			}
+		}
 		return engine.with(cmd, dir, false, func(db *wideleaf.DB) error {
 			start := time.Now()
 			progress := report.NewProgress(cmd.ErrOrStderr(), "checking")
@@ -111,8 +119,6 @@ func newLoadCommand() *cobra.Command {
 	}
 	return cmd
 }
-
-const typeNames = "bool, int4, int8, float8 or text"
 
 const loadHelp = `load creates a table and loads a file of delimited text into it, whole or not at all: whatever fails, also in the
 middle of a large file, or if the process is killed, there is no table. An error names the file, the line, the column and
@@ -140,18 +146,20 @@ func character(flag, s string) (byte, error) {
 }
 
 // columnTypes reads pairs of column=type. The name may hold = itself.
-func columnTypes(pairs []string) (map[string]wideleaf.Type, error) {
-	types := map[string]wideleaf.Type{}
+func columnTypes(pairs []string) (map[string]load.ColumnType, error) {
+	types := map[string]load.ColumnType{}
 	for _, p := range pairs {
 		i := strings.LastIndexByte(p, '=')
 		if i <= 0 {
 			return nil, fmt.Errorf("--types has %q, must be column=type", p)
 		}
-		t, ok := value.ParseType(p[i+1:])
-		if !ok {
-			return nil, fmt.Errorf("--types has %q, whose type must be %s", p, typeNames)
+		t, err := load.ParseColumnType(p[i+1:])
+		if err == nil {
+			err = load.AddType(types, p[:i], t)
 		}
-		types[p[:i]] = t
+		if err != nil {
+			return nil, fmt.Errorf("--types has %q: %w", p, err)
+		}
 	}
 	return types, nil
 }

@@ -42,14 +42,14 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "wideload",
 		Short: "Load, measure and query wideleaf databases",
-		Long: "wideload loads files and random rows into wideleaf databases, measures how fast that is, and asks queries.\n" +
+		Long: "wideload loads files and random rows into wideleaf databases, measures how fast that is, asks queries and dumps tables.\n" +
 			"Its main job takes no arguments: wideload compare.",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.AddCommand(newCompareCommand(), newInsertCommand(), newLoadCommand(), newQueryCommand())
+	root.AddCommand(newCompareCommand(), newDumpCommand(), newInsertCommand(), newLoadCommand(), newQueryCommand())
 	return root
 }
 

@@ -46,7 +46,7 @@ type Options struct {
 	Header bool // the first record is names
 	Names  Names
 	Nulls  Nulls
-	Types  map[string]wideleaf.Type // by column (see findColumn); the others are inferred
+	Types  map[string]ColumnType // by column (see findColumn); the others are inferred
 	Lists  Lists
 	Index  string // access method of an index on every column, "" for none
 	// Progress, if not nil, is told how far the work is, from one goroutine at a time.

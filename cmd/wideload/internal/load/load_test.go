@@ -96,7 +96,7 @@ func TestLoad(t *testing.T) {
 		"header, positional names": {"a,b\n1,2\n", func(o *Options) { o.Header = true }, "c1:int4 c2:int4\n(0,0)|1|2\n"},
 		"header only":              {"a,b\n", func(o *Options) { o.Header, o.Names = true, FromHeader }, "a:text b:text\n"},
 		"given types": {"1,1,007\n0,2,8\n", func(o *Options) {
-			o.Types = map[string]wideleaf.Type{"c1": wideleaf.Bool, "c2": wideleaf.Int8, "c3": wideleaf.Int4}
+			o.Types = map[string]ColumnType{"c1": {Type: wideleaf.Bool}, "c2": {Type: wideleaf.Int8}, "c3": {Type: wideleaf.Int4}}
 		}, "c1:bool c2:int8 c3:int4\n(0,0)|t|1|7\n(0,1)|f|2|8\n"},
 		"tabs, line breaks, a mark, CRLF": {"\xef\xbb\xbf\"a\nb\"\t1\r\n\"\"\"\"\t2\r\n", func(o *Options) { o.Format.Delimiter = '\t' },
 			"c1:text c2:int4\n(0,0)|a\nb|1\n(0,1)|\"|2\n"},
@@ -157,9 +157,9 @@ func TestBadFiles(t *testing.T) {
 		"not UTF-8":       {good + "2,\xff\n", nil, `, line 4, column c2: invalid byte sequence for encoding "UTF8": "\xff" (SQLSTATE 22021)`},
 		"a zero byte":     {good + "2,\x00\n", nil, `, line 4, column c2: invalid byte sequence for encoding "UTF8": "\x00" (SQLSTATE 22021)`},
 		"given type": {"n,k\n1,2\n3,4x\n", func(o *Options) {
-			o.Header, o.Names, o.Types = true, FromHeader, map[string]wideleaf.Type{"k": wideleaf.Int4}
+			o.Header, o.Names, o.Types = true, FromHeader, map[string]ColumnType{"k": {Type: wideleaf.Int4}}
 		}, `, line 3, column c2 ("k"): invalid input syntax for type integer: "4x" (SQLSTATE 22P02)`},
-		"given type, too large": {"1\n3000000000\n", func(o *Options) { o.Types = map[string]wideleaf.Type{"c1": wideleaf.Int4} },
+		"given type, too large": {"1\n3000000000\n", func(o *Options) { o.Types = map[string]ColumnType{"c1": {Type: wideleaf.Int4}} },
 			`, line 2, column c1: "3000000000" is out of range for type integer (SQLSTATE 22003)`},
 		"the line of a quoted record": {"\"a\nb\",1\n\"c\n\",2,3\n", nil,
 			`, line 4: extra data after last expected column: the record has 3 fields, not 2: "3" (SQLSTATE 22P04)`},
@@ -186,7 +186,7 @@ func TestBadFiles(t *testing.T) {
 	}
 	db := openDB(t)
 	o := options()
-	o.Types = map[string]wideleaf.Type{"c9": wideleaf.Text}
+	o.Types = map[string]ColumnType{"c9": {Type: wideleaf.Text}}
 	if _, err := File(t.Context(), db, writeFile(t, good), o); !errors.Is(err, wideleaf.ErrNotFound) {
 		t.Errorf("a type for a column that is not there: %v", err)
 	}
@@ -400,7 +400,7 @@ func TestCreateOnly(t *testing.T) {
 func TestFirstFault(t *testing.T) {
 	db := openDB(t)
 	o := options()
-	o.Types = map[string]wideleaf.Type{"c1": wideleaf.Int4, "c2": wideleaf.Int4}
+	o.Types = map[string]ColumnType{"c1": {Type: wideleaf.Int4}, "c2": {Type: wideleaf.Int4}}
 	var b strings.Builder
 	for i := range 500_000 {
 		switch {

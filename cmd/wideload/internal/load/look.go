@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"unicode/utf8"
 
 	"wideleaf"
@@ -65,15 +67,15 @@ func (l *loader) name(first *csvfile.Block) error {
 		}
 		l.columns = append(l.columns, column{Column: wideleaf.Column{Name: name}, at: i})
 	}
-	for name, t := range l.o.Types {
-		c := l.findColumn(name)
+	for _, name := range slices.Sorted(maps.Keys(l.o.Types)) {
+		c, t := l.findColumn(name), l.o.Types[name]
 		if c == nil {
 			return l.noColumn(name)
 		}
-		if c.Type != value.Unknown && c.Type != t {
-			return fmt.Errorf("two types are given for column %q: %v and %v", c.Name, c.Type, t)
+		if c.Type != value.Unknown && c.Type != t.Type {
+			return fmt.Errorf("column %q is given two types: %v and %v", c.Name, c.Type, t)
 		}
-		c.Type = t
+		c.Type, c.NotNull = t.Type, t.NotNull
 	}
 	for _, name := range l.o.Lists.Columns {
 		c := l.findColumn(name)
