@@ -97,6 +97,9 @@ func newLoadCommand() *cobra.Command {
 				return err
 			}
 		}
+		if err := load.Check(args[0], o); err != nil {
+			return err // and no database is made
+		}
 		return engine.with(cmd, dir, false, func(db *wideleaf.DB) error {
 			start := time.Now()
 			progress := report.NewProgress(cmd.ErrOrStderr(), "checking")

@@ -309,6 +309,10 @@ func TestCompareCommand(t *testing.T) {
 
 func TestBadCommands(t *testing.T) {
 	dir := t.TempDir()
+	good := filepath.Join(dir, "f.csv")
+	if err := os.WriteFile(good, []byte("1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		args string
 		want string
@@ -329,7 +333,7 @@ func TestBadCommands(t *testing.T) {
 		{"load f --table t --db x --quote ,", "the delimiter and the quote are both ','"},
 		{"load f --table t --db x --append --create-only", "none of the others can be"},
 		{"load f --table t --db x --append --index none", "none of the others can be"},
-		{"load f --table t --db " + dir + "/db4 --append", `relation "t" does not exist`},
+		{"load " + good + " --table t --db " + dir + "/db4 --append", `relation "t" does not exist`},
 		{"dump --db " + dir + "/none --table t", "is not a database"},
 		{"dump --db x --table t --format table", `--format is "table", must be one of ["csv" "json"]`},
 		{"insert --rows 5 --duration 1s", "none of the others can be"},
@@ -344,6 +348,9 @@ func TestBadCommands(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("wideload %s: %v, want %s", c.args, err, c.want)
 		}
+	}
+	if _, err := os.Stat("x"); err == nil {
+		t.Error("a bad command has made a database")
 	}
 }
 

@@ -136,13 +136,37 @@ type column struct {
 	at   int  // its place in the table
 }
 
+// Check checks what can be checked without the database.
+func Check(path string, o Options) error {
+	if err := o.Format.Check(); err != nil {
+		return err
+	}
+	if o.Names == FromHeader && !o.Header {
+		return errors.New("names from the header need a header")
+	}
+	if err := o.Lists.check(); err != nil {
+		return err
+	}
+	_, err := newSource(path, o.Format)
+	return err
+}
+
 // newLoader checks what can be checked before the file is read.
 func newLoader(db *wideleaf.DB, path string, o Options) (*loader, error) {
-	l := &loader{o: o, db: db, commit: oneCommit}
-	if err := l.check(); err != nil {
+	if err := Check(path, o); err != nil {
 		return nil, err
 	}
-	var err error
+	l := &loader{o: o, db: db, commit: oneCommit}
+	t, err := db.Table(o.Table)
+	switch {
+	case o.Mode == Append && err != nil:
+		return nil, err
+	case o.Mode == Append:
+		l.table = t
+	case err == nil && t.Name() == o.Table:
+		return nil, &wideleaf.Error{Kind: wideleaf.ErrExists, Code: pgerr.DuplicateTable, Object: o.Table,
+			Message: fmt.Sprintf("relation %q already exists", o.Table)}
+	}
 	l.src, err = newSource(path, o.Format)
 	return l, err
 }
@@ -155,27 +179,6 @@ func (l *loader) run(ctx context.Context) (Result, error) {
 		return l.append(ctx)
 	}
 	return l.create(ctx)
-}
-
-func (l *loader) check() (err error) {
-	if err := l.o.Format.Check(); err != nil {
-		return err
-	}
-	if l.o.Names == FromHeader && !l.o.Header {
-		return errors.New("names from the header need a header")
-	}
-	if err := l.o.Lists.check(); err != nil {
-		return err
-	}
-	if l.o.Mode == Append {
-		l.table, err = l.db.Table(l.o.Table)
-		return err
-	}
-	if _, err := l.db.Table(l.o.Table); err == nil {
-		return &wideleaf.Error{Kind: wideleaf.ErrExists, Code: pgerr.DuplicateTable, Object: l.o.Table,
-			Message: fmt.Sprintf("relation %q already exists", l.o.Table)}
-	}
-	return nil
 }
 
 func (l *loader) progress(loading bool, done int64) {
