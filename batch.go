@@ -32,25 +32,69 @@ const (
 // Batch is rows on their way into a table, column by column. Fill it through its vectors (the fast path: every one must
 // get the same number of values) or row by row with Append, hand it to InsertBatch, and use it again after Reset. A batch
 // belongs to one goroutine; strings put into it are kept, not copied.
+//
+// A batch lives on when the table is altered: what it holds goes to the columns that it was made for, whatever they are
+// called by now, and columns added since take their defaults. If one of its columns was dropped it is refused.
 type Batch struct {
-	def  *catalog.Table
-	cols []*Vector
+	table *Table
+	def   *catalog.Table // as the batch was made for it
+	given []catalog.Column
+	cols  []*Vector // those given
+	whole bool      // all columns of def are given, in order
+	err   error     // a mistake made earlier, for Append and InsertBatch to tell
+
+	// What complete returned last for a definition that cols alone don't do for.
+	full     []*Vector
+	fullDef  *catalog.Table
+	defaults []int // places in full of vectors that hold nothing but a default
 }
 
-// NewBatch returns an empty batch for the table.
-func (t *Table) NewBatch() *Batch {
+// NewBatch returns an empty batch for the columns named, in this order, or for all. The other columns take their
+// defaults when the batch is inserted. A mistake in the names is told by Append and InsertBatch: 42703 when there is no
+// such column, 42701 when one is named twice.
+func (t *Table) NewBatch(columns ...string) *Batch {
+	if t == nil || t.db == nil {
+		return &Batch{err: errNoTable()}
+	}
 	def := t.def()
-	b := &Batch{def: def, cols: make([]*Vector, len(def.Columns))}
+	b := &Batch{table: t, def: def, given: def.Columns, whole: len(columns) == 0}
+	if !b.whole {
+		b.given = make([]catalog.Column, 0, len(columns))
+		seen := make(map[string]bool, len(columns))
+		for _, name := range columns {
+			i := def.Named(name)
+			switch {
+			case i < 0:
+				b.err = noColumn(def.Name, name)
+				return b
+			case seen[name]:
+				b.err = twice(name)
+				return b
+			}
+			seen[name] = true
+			b.given = append(b.given, def.Columns[i])
+		}
+	}
+	b.cols = make([]*Vector, len(b.given))
 	vectors := make([]Vector, len(b.cols)) // side by side: a batch of one row is walked through several times
-	for i, c := range def.Columns {
+	for i, c := range b.given {
 		vectors[i].Type = c.Type
 		b.cols[i] = &vectors[i]
 	}
 	return b
 }
 
-// Column returns the vector of the i-th column, from 0.
-func (b *Batch) Column(i int) *Vector { return b.cols[i] }
+// Column returns the vector of the i-th of the batch's columns, from 0. There must be one: else the vector returned
+// belongs to none, and the batch is refused.
+func (b *Batch) Column(i int) *Vector {
+	if i < 0 || i >= len(b.cols) {
+		if b.err == nil {
+			b.err = &Error{Kind: ErrInvalid, Code: pgerr.UndefinedColumn, Message: fmt.Sprintf("column %d of a batch of %d columns was asked for", i, len(b.cols))}
+		}
+		return new(Vector)
+	}
+	return b.cols[i]
+}
 
 // Len returns the number of rows, that of the first column.
 func (b *Batch) Len() int {
@@ -62,21 +106,32 @@ func (b *Batch) Len() int {
 
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() {
-	for _, v := range b.cols {
-		v.Reset(v.Type)
+	for i, v := range b.cols {
+		v.Reset(b.given[i].Type)
 	}
 }
 
-// Append adds one row of Go values: nil for NULL, bool, any integer type, float32 and float64, string, or a Value. An
-// integer is accepted for a float8 column if it is exact. On an error the batch is as it was.
+// Default stands, in Append, for a column's default, as it was when the batch was made.
+const Default = defaultMark(0)
+
+type defaultMark uint8
+
+// String returns SQL's word for it.
+func (defaultMark) String() string { return "DEFAULT" }
+
+// Append adds one row of Go values, one for each of the batch's columns: nil for NULL, Default, bool, any integer type,
+// float32 and float64, string, or a Value. An integer is accepted for a float8 column if it is exact. On an error the
+// batch is as it was.
 func (b *Batch) Append(row ...any) error {
-	if len(row) != len(b.cols) {
-		return &Error{Kind: ErrInvalid, Code: pgerr.SyntaxError, Object: b.def.Name,
-			Message: fmt.Sprintf("a row of table %q has %d values, not %d", b.def.Name, len(b.cols), len(row))}
+	if b.err != nil {
+		return b.err
+	}
+	if len(row) != len(b.cols) || len(row) == 0 {
+		return b.wrongLength(len(row))
 	}
 	vals := make([]Value, len(row))
 	for i, x := range row {
-		v, err := valueOf(x, b.def.Columns[i])
+		v, err := valueOf(x, b.given[i])
 		if err != nil {
 			return err
 		}
@@ -86,6 +141,51 @@ func (b *Batch) Append(row ...any) error {
 		b.cols[i].Append(v)
 	}
 	return nil
+}
+
+func (b *Batch) wrongLength(n int) error {
+	if b.def == nil {
+		return errNoTable()
+	}
+	return &Error{Kind: ErrInvalid, Code: pgerr.SyntaxError, Object: b.def.Name,
+		Message: fmt.Sprintf("a row for %d columns of table %q has %d values", len(b.cols), b.def.Name, n)}
+}
+
+// complete returns the batch's rows as rows of a definition of its table: a vector for each column.
+func (b *Batch) complete(def *catalog.Table) ([]*Vector, error) {
+	if b.def == def && b.whole {
+		return b.cols, nil
+	}
+	if b.fullDef != def {
+		place := make(map[int]*Vector, len(b.given)) // by attno
+		for i, c := range b.given {
+			place[c.Attno] = b.cols[i]
+		}
+		b.fullDef, b.full, b.defaults = nil, make([]*Vector, len(def.Columns)), nil
+		for i, c := range def.Columns {
+			if b.full[i] = place[c.Attno]; b.full[i] == nil {
+				b.full[i] = &Vector{Type: c.Type}
+				b.defaults = append(b.defaults, i)
+			}
+			delete(place, c.Attno)
+		}
+		for _, c := range b.given {
+			if place[c.Attno] != nil {
+				return nil, noColumn(def.Name, c.Name)
+			}
+		}
+		b.fullDef = def
+	}
+	for _, i := range b.defaults {
+		v := b.full[i]
+		if n := b.Len(); v.N != n {
+			v.Reset(v.Type)
+			for range n {
+				v.Append(def.Columns[i].Default)
+			}
+		}
+	}
+	return b.full, nil
 }
 
 // valueOf converts a Go value for a column.
@@ -98,6 +198,11 @@ func valueOf(x any, c catalog.Column) (Value, error) {
 	switch v := x.(type) {
 	case nil:
 		return value.Null(c.Type), nil
+	case defaultMark:
+		if c.Default.IsNull() {
+			return value.Null(c.Type), nil
+		}
+		return c.Default, nil
 	case Value:
 		if v.IsNull() {
 			return value.Null(c.Type), nil
@@ -178,11 +283,11 @@ func outOfRange(text string, c catalog.Column) (Value, error) {
 		Message: fmt.Sprintf("value \"%s\" is out of range for type %s", text, c.Type.SQLName())}
 }
 
-// check verifies that the batch can become rows of its table, and returns about how many bytes they take.
-func (b *Batch) check() (size int64, err error) {
-	n := b.Len()
-	for i, v := range b.cols {
-		c := &b.def.Columns[i]
+// checkRows verifies that vectors can become n rows of a table, and returns about how many bytes they take.
+func checkRows(def *catalog.Table, cols []*Vector, n int) (size int64, err error) {
+	nulls := false // in a column that may have none
+	for i, v := range cols {
+		c := &def.Columns[i]
 		held := len(v.U32)
 		switch c.Type.Width() {
 		case value.Word32:
@@ -196,10 +301,7 @@ func (b *Batch) check() (size int64, err error) {
 		if v.Type != c.Type || v.N != n || held != n || len(v.Nulls) > (n+63)/64 {
 			return 0, misfit(v, c, n, held)
 		}
-		if c.NotNull && v.HasNulls() {
-			return 0, &Error{Kind: ErrConstraint, Code: pgerr.NotNullViolation, Object: c.Name,
-				Message: fmt.Sprintf("null value in column %q of relation %q violates not-null constraint", c.Name, b.def.Name)}
-		}
+		nulls = nulls || c.NotNull && v.HasNulls()
 		switch c.Type {
 		case Bool:
 			for _, x := range v.U32 {
@@ -220,7 +322,51 @@ func (b *Batch) check() (size int64, err error) {
 			}
 		}
 	}
+	if nulls {
+		return 0, nullViolation(def, cols, n)
+	}
 	return size, nil
+}
+
+// nullViolation returns the error of the first row that has NULL in a NOT NULL column.
+func nullViolation(def *catalog.Table, cols []*Vector, n int) error {
+	row, column := n, 0
+	for i, v := range cols {
+		for r := 0; def.Columns[i].NotNull && r < row; r++ {
+			if v.IsNull(r) {
+				row, column = r, i
+			}
+		}
+	}
+	return &Error{Kind: ErrConstraint, Code: pgerr.NotNullViolation, Object: def.Columns[column].Name,
+		Message: fmt.Sprintf("null value in column %q of relation %q violates not-null constraint", def.Columns[column].Name, def.Name),
+		Detail:  "Failing row contains " + rowText(cols, row) + "."}
+}
+
+// rowText prints a row for a message, as PostgreSQL does: of long values the first 64 bytes.
+func rowText(cols []*Vector, row int) string {
+	const most = 64
+	b := []byte("(")
+	for i, v := range cols {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		if v.IsNull(row) {
+			b = append(b, "null"...)
+			continue
+		}
+		s := v.Value(row).String()
+		if len(s) <= most {
+			b = append(b, s...)
+			continue
+		}
+		cut := most
+		for cut > 0 && !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		b = append(append(b, s[:cut]...), "..."...)
+	}
+	return string(append(b, ')'))
 }
 
 // misfit says what is wrong with the shape of a vector in a batch of n rows.

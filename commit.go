@@ -2,12 +2,14 @@ package wideleaf
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
 	"sync"
 	"time"
 
+	"wideleaf/catalog"
 	"wideleaf/heap"
 	"wideleaf/pgerr"
 	"wideleaf/store"
@@ -40,6 +42,7 @@ type request struct {
 
 type insertOp struct {
 	table *Table
+	def   *catalog.Table // that cols are columns of
 	cols  []*value.Vector
 	rows  int
 	block *[]byte // cols as a row block, from blockPool
@@ -215,6 +218,9 @@ func (g *commitGroup) admissible(r *request) error {
 		if op.table.w.dropped {
 			return notFoundTable(op.table.def().Name)
 		}
+		if op.def != op.table.def() {
+			return errAltered
+		}
 		if err := op.table.w.checkKeys(op); err != nil {
 			return err
 		}
@@ -354,16 +360,21 @@ func (k *keyLimit) check(cols []*value.Vector, rows int) error {
 	return nil
 }
 
-// insert commits operations as one.
+// errAltered is the error of operations that were made for an older definition of a table: they are to be made anew.
+var errAltered = errors.New("the table was altered meanwhile")
+
+func release(ops []insertOp) {
+	for i := range ops {
+		ops[i].release()
+	}
+}
+
+// insert commits operations as one. It may return errAltered.
 func (db *DB) insert(ctx context.Context, ops []insertOp, opts []CommitOption) error {
 	if len(ops) == 0 {
 		return nil
 	}
-	defer func() {
-		for i := range ops {
-			ops[i].release()
-		}
-	}()
+	defer release(ops)
 	if err := db.admit(ctx); err != nil {
 		return err
 	}

@@ -112,6 +112,9 @@ type lastClose struct {
 // tails stay in the log; nothing needs to be flushed first. It returns within about five seconds even if a query does
 // not end (its loop is stuck): then the error says so, the database takes no more calls, and Close may be called again.
 func (db *DB) Close() error {
+	if db == nil || db.versions == nil {
+		return errClosed()
+	}
 	db.users.Lock()
 	first := !db.closed
 	db.closed = true
@@ -153,6 +156,9 @@ const closeTimeout = 5 * time.Second
 
 // enter registers a call; leave must follow. It fails when the database is closed.
 func (db *DB) enter() error {
+	if db == nil || db.versions == nil {
+		return &Error{Kind: ErrInvalid, Code: codeInvalidParameter, Message: "the database has not been opened"}
+	}
 	db.users.Lock()
 	defer db.users.Unlock()
 	if db.closed {
@@ -173,10 +179,14 @@ func (db *DB) leave() {
 
 // writable is enter for calls that change the database.
 func (db *DB) writable() error {
+	if err := db.enter(); err != nil {
+		return err
+	}
 	if db.o.ReadOnly {
+		db.leave()
 		return &Error{Kind: ErrReadOnly, Code: pgerr.ReadOnlySQLTransaction, Message: "the database is open read-only", Object: db.dir}
 	}
-	return db.enter()
+	return nil
 }
 
 func errClosed() error {
@@ -229,6 +239,9 @@ func (db *DB) Table(name string) (*Table, error) {
 
 // Tables returns all tables by name.
 func (db *DB) Tables() []*Table {
+	if db == nil {
+		return nil
+	}
 	db.mu.RLock()
 	defer db.mu.RUnlock()
 	ts := slices.Collect(maps.Values(db.tables))

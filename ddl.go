@@ -38,25 +38,22 @@ func (db *DB) createTable(ctx context.Context, name string, cols []Column, loadi
 	}
 	switch {
 	case len(cols) == 0:
-		return nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidTableDefinition, Object: name, Message: fmt.Sprintf("table %q must have at least one column", name)}
+		return nil, noColumns(name)
 	case len(cols) > catalog.MaxColumns:
-		return nil, &Error{Kind: ErrInvalid, Code: pgerr.TooManyColumns, Object: name, Message: fmt.Sprintf("tables can have at most %d columns", catalog.MaxColumns)}
+		return nil, tooManyColumns(name)
 	}
 	seen := map[string]bool{}
 	for i, c := range cols {
-		if err := checkName("column", c.Name); err != nil {
+		col, err := newColumn(c)
+		if err != nil {
 			return nil, err
 		}
-		switch {
-		case seen[c.Name]:
-			return nil, &Error{Kind: ErrExists, Code: pgerr.DuplicateColumn, Object: c.Name, Message: fmt.Sprintf("column %q specified more than once", c.Name)}
-		case c.Name == "ctid":
-			return nil, &Error{Kind: ErrInvalid, Code: pgerr.DuplicateColumn, Object: c.Name, Message: `column name "ctid" conflicts with a system column name`}
-		case !c.Type.Valid():
-			return nil, &Error{Kind: ErrInvalid, Code: pgerr.UndefinedObject, Object: c.Name, Message: fmt.Sprintf("column %q has the unknown type %q", c.Name, c.Type)}
+		if seen[c.Name] {
+			return nil, twice(c.Name)
 		}
 		seen[c.Name] = true
-		def.Columns = append(def.Columns, catalog.Column{Attno: i + 1, Name: c.Name, Type: c.Type, NotNull: c.NotNull})
+		col.Attno = i + 1
+		def.Columns = append(def.Columns, col)
 	}
 	var t *Table
 	err := db.pool.Publish(func() error {
@@ -93,6 +90,60 @@ func (db *DB) createTable(ctx context.Context, name string, cols []Column, loadi
 		return nil, wrap(name, err)
 	}
 	return t, nil
+}
+
+// ctid is the name of the system column that holds a row's TID.
+const ctid = "ctid"
+
+func noColumns(table string) error {
+	return &Error{Kind: ErrInvalid, Code: pgerr.InvalidTableDefinition, Object: table, Message: fmt.Sprintf("table %q must have at least one column", table)}
+}
+
+func tooManyColumns(table string) error {
+	return &Error{Kind: ErrInvalid, Code: pgerr.TooManyColumns, Object: table, Message: fmt.Sprintf("tables can have at most %d columns", catalog.MaxColumns)}
+}
+
+func twice(column string) error {
+	return &Error{Kind: ErrExists, Code: pgerr.DuplicateColumn, Object: column, Message: fmt.Sprintf("column %q specified more than once", column)}
+}
+
+// newColumn checks a column's definition and makes the column, without its attno.
+func newColumn(c Column) (catalog.Column, error) {
+	col := catalog.Column{Name: c.Name, Type: c.Type, NotNull: c.NotNull}
+	if err := checkColumnName(c.Name); err != nil {
+		return col, err
+	}
+	if !c.Type.Valid() {
+		return col, &Error{Kind: ErrInvalid, Code: pgerr.UndefinedObject, Object: c.Name, Message: fmt.Sprintf("column %q has the unknown type %q", c.Name, c.Type)}
+	}
+	var err error
+	col.Default, err = defaultOf(c.Default, col)
+	return col, err
+}
+
+// defaultOf returns a column's default, from a Go value; nil makes the zero Value.
+func defaultOf(x any, c catalog.Column) (Value, error) {
+	if x == nil {
+		return Value{}, nil
+	}
+	v, err := valueOf(x, c)
+	if err != nil {
+		return Value{}, err
+	}
+	if v.IsNull() {
+		return Value{}, nil
+	}
+	vec := &Vector{Type: c.Type}
+	vec.Append(v)
+	_, err = checkRows(&catalog.Table{Columns: []catalog.Column{c}}, []*Vector{vec}, 1)
+	return v, err
+}
+
+func checkColumnName(name string) error {
+	if name == ctid {
+		return &Error{Kind: ErrInvalid, Code: pgerr.DuplicateColumn, Object: name, Message: fmt.Sprintf("column name %q conflicts with a system column name", name)}
+	}
+	return checkName("column", name)
 }
 
 func sequenceRecord(last uint32) store.Record {
@@ -142,6 +193,9 @@ func (db *DB) dropTable(name string, tables map[string]*Table) error {
 			defer db.mu.Unlock()
 			t := tables[name]
 			if t == nil {
+				if _, index := db.indexes[name]; index {
+					return wrongObject(name, "a table", "Use DROP INDEX to remove an index.")
+				}
 				return &Error{Kind: ErrNotFound, Code: pgerr.UndefinedTable, Object: name, Message: fmt.Sprintf("table %q does not exist", name)}
 			}
 			ts, err := t.acquire()
@@ -189,4 +243,42 @@ func (db *DB) dropTable(name string, tables map[string]*Table) error {
 			return nil
 		})
 	}))
+}
+
+// wrongObject is the error of a name that is not of what it should be.
+func wrongObject(name, what, hint string) error {
+	return &Error{Kind: ErrInvalid, Code: pgerr.WrongObjectType, Object: name, Message: fmt.Sprintf("%q is not %s", name, what), Hint: hint}
+}
+
+// Rename gives the table another name.
+//
+// Errors: 42P07 when the name is taken, by the table itself too, 55006 while CreateTableAs fills the table.
+func (t *Table) Rename(ctx context.Context, to string) error {
+	if err := t.writable(); err != nil {
+		return err
+	}
+	defer t.db.leave()
+	if err := checkName("table", to); err != nil {
+		return err
+	}
+	db := t.db
+	return t.alter(ctx, func(a *alteration) error {
+		from := a.def.Name
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		if err := db.nameFree(to); err != nil {
+			return err
+		}
+		if db.tables[from] != t {
+			return &Error{Kind: ErrInvalid, Code: pgerr.ObjectInUse, Object: from, Message: fmt.Sprintf("table %q is being created", from)}
+		}
+		a.def.Name = to
+		a.done = func() {
+			db.mu.Lock()
+			defer db.mu.Unlock()
+			delete(db.tables, from)
+			db.tables[to] = t
+		}
+		return nil
+	})
 }

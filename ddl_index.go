@@ -58,10 +58,10 @@ func (db *DB) CreateIndexes(ctx context.Context, table string, defs ...IndexDef)
 
 // CreateIndexes creates indexes on the table; see DB.CreateIndexes.
 func (t *Table) CreateIndexes(ctx context.Context, defs ...IndexDef) error {
-	db, table := t.db, t.def().Name
-	if err := db.writable(); err != nil {
+	if err := t.writable(); err != nil {
 		return err
 	}
+	db, table := t.db, t.Name()
 	defer db.leave()
 	if len(defs) == 0 {
 		return nil
@@ -100,6 +100,7 @@ func (t *Table) CreateIndexes(ctx context.Context, defs ...IndexDef) error {
 
 // newIndex checks a definition and makes the index, without its numbers.
 func (t *Table) newIndex(d IndexDef) (*version.Index, error) {
+	def := t.def()
 	if err := checkName("index", d.Name); err != nil {
 		return nil, err
 	}
@@ -122,7 +123,10 @@ func (t *Table) newIndex(d IndexDef) (*version.Index, error) {
 	}
 	ix := &catalog.Index{TableID: t.id, Name: d.Name, Method: d.Method}
 	for _, c := range d.Columns {
-		i := slices.IndexFunc(t.def().Columns, func(x catalog.Column) bool { return x.Name == c.Name })
+		if c.Name == ctid {
+			return nil, &Error{Kind: ErrInvalid, Code: pgerr.FeatureNotSupported, Object: c.Name, Message: "index creation on system columns is not supported"}
+		}
+		i := def.Named(c.Name)
 		if i < 0 {
 			return nil, &Error{Kind: ErrNotFound, Code: pgerr.UndefinedColumn, Object: c.Name, Message: fmt.Sprintf("column %q does not exist", c.Name)}
 		}
@@ -131,7 +135,7 @@ func (t *Table) newIndex(d IndexDef) (*version.Index, error) {
 			nullsFirst = *c.NullsFirst
 		}
 		ix.Columns = append(ix.Columns, catalog.IndexColumn{
-			Attno: t.def().Columns[i].Attno, Type: t.def().Columns[i].Type, Desc: c.Desc, NullsFirst: nullsFirst})
+			Attno: def.Columns[i].Attno, Type: def.Columns[i].Type, Desc: c.Desc, NullsFirst: nullsFirst})
 	}
 	return &version.Index{Def: ix, Method: m}, nil
 }
@@ -142,12 +146,17 @@ func (db *DB) registerIndexes(t *Table, indexes []*version.Index) ([]uint32, err
 	ids := make([]uint32, len(indexes))
 	register := func(*commitGroup) error {
 		if t.w.dropped {
-			return notFoundTable(t.def().Name)
+			return notFoundTable(t.Name())
 		}
 		return db.pool.Publish(func() error {
 			db.mu.Lock()
 			defer db.mu.Unlock()
 			for i, ix := range indexes {
+				for _, c := range ix.Def.Columns {
+					if t.def().Column(c.Attno) < 0 {
+						return changedMeanwhile(ix.Def.Name)
+					}
+				}
 				if err := db.nameFree(ix.Def.Name); err != nil {
 					return err
 				}
@@ -203,6 +212,12 @@ func (db *DB) registerIndexes(t *Table, indexes []*version.Index) ([]uint32, err
 	return ids, db.between(register)
 }
 
+// changedMeanwhile is the error of an index whose column was dropped while it was being created.
+func changedMeanwhile(index string) error {
+	return &Error{Kind: ErrConflict, Code: pgerr.ObjectInUse, Object: index,
+		Message: fmt.Sprintf("could not create index %q: its table was altered meanwhile", index)}
+}
+
 // openGroup returns a group of the table that new indexes may join, and how many: only one without runs, and while no
 // sealed tail waits, whose flush might have begun without them. The leader calls it.
 func (db *DB) openGroup(t *Table) (id uint32, room int) {
@@ -227,8 +242,9 @@ func (t *Table) checkPendingKeys(ctx context.Context, indexes []*version.Index) 
 	}
 	defer ts.Release()
 	var limits tableWriter
+	def := ts.Table.Def
 	for _, ix := range indexes {
-		limits.limitKeys(t.def(), ix)
+		limits.limitKeys(def, ix)
 	}
 	if len(limits.keys) == 0 {
 		return nil
@@ -237,10 +253,10 @@ func (t *Table) checkPendingKeys(ctx context.Context, indexes []*version.Index) 
 	for _, src := range q.Sources[q.Flushed:] {
 		for i := range limits.keys {
 			k := &limits.keys[i]
-			cols := make([]*value.Vector, len(t.def().Columns))
+			cols := make([]*value.Vector, len(def.Columns))
 			for _, c := range k.cols {
-				cols[c] = &value.Vector{Type: t.def().Columns[c].Type}
-				if err := src.Column(ctx, t.def().Columns[c].Attno, cols[c]); err != nil {
+				cols[c] = &value.Vector{Type: def.Columns[c].Type}
+				if err := src.Column(ctx, def.Columns[c].Attno, cols[c]); err != nil {
 					return err
 				}
 			}
@@ -292,27 +308,31 @@ func (db *DB) readyIndexes(t *Table, ids []uint32) error {
 				ready[def.ID] = &version.Index{Def: &def, Method: ix.Method}
 			}
 		}
+		if len(ready) < len(ids) {
+			return changedMeanwhile(t.Name())
+		}
 		if err := db.store.Publish(pub); err != nil {
 			return err
 		}
 		db.versions.Change(func(e *version.Edit) {
-			vt := e.Table(t.id)
-			vt.Groups = slices.Clone(vt.Groups)
-			for i, g := range vt.Groups {
-				if !g.HasAny(ids) {
-					continue
-				}
-				indexes := slices.Clone(g.Indexes)
-				for j, ix := range indexes {
-					if r := ready[ix.Def.ID]; r != nil {
-						indexes[j] = r
-					}
-				}
-				vt.Groups[i] = &version.Group{ID: g.ID, Indexes: indexes, Runs: g.Runs}
-			}
+			replaceIndexes(e.Table(t.id), ready)
 		})
 		return nil
 	})
+}
+
+// replaceIndexes puts indexes with other definitions in the place of those with their IDs.
+func replaceIndexes(t *version.Table, by map[uint32]*version.Index) {
+	t.Groups = slices.Clone(t.Groups)
+	for i, g := range t.Groups {
+		indexes := slices.Clone(g.Indexes)
+		for j, ix := range indexes {
+			if r := by[ix.Def.ID]; r != nil {
+				indexes[j] = r
+			}
+		}
+		t.Groups[i] = &version.Group{ID: g.ID, Indexes: indexes, Runs: g.Runs}
+	}
 }
 
 // removeIndexes takes indexes out. The pages of a group are free when its last index goes; those of one index among
@@ -326,52 +346,74 @@ func (db *DB) removeIndexes(t *Table, ids []uint32) error {
 			}
 			defer ts.Release()
 			var pub store.Publication
-			var names []string
-			var retired []uint64
-			for _, g := range ts.Table.Groups {
-				left := len(g.Indexes)
-				for _, ix := range g.Indexes {
-					if slices.Contains(ids, ix.Def.ID) {
-						pub.Delete = append(pub.Delete, version.IndexKey(ix.Def.ID))
-						names = append(names, ix.Def.Name)
-						left--
-					}
-				}
-				if left == 0 {
-					for _, r := range g.Runs {
-						pub.Delete = append(pub.Delete, r.Record.Key())
-						retired = append(retired, r.Record.Ordinal)
-					}
-				}
-			}
+			drop := dropIndexes(ts.Table, ids, &pub)
 			if err := db.store.Publish(pub); err != nil {
 				return err
 			}
-			db.mu.Lock()
-			for _, n := range names {
-				delete(db.indexes, n)
-			}
-			db.mu.Unlock()
-			t.w.keys = slices.DeleteFunc(t.w.keys, func(k keyLimit) bool { return slices.Contains(ids, k.index.Def.ID) })
-			db.versions.Change(func(e *version.Edit) {
-				vt := e.Table(t.id)
-				var groups []*version.Group
-				for _, g := range vt.Groups {
-					indexes := slices.DeleteFunc(slices.Clone(g.Indexes), func(ix *version.Index) bool {
-						return slices.Contains(ids, ix.Def.ID)
-					})
-					if len(indexes) > 0 {
-						groups = append(groups, &version.Group{ID: g.ID, Indexes: indexes, Runs: g.Runs})
-					}
-				}
-				vt.Groups = groups
-				for _, o := range retired {
-					e.Retire(o)
-				}
-			})
+			db.versions.Change(func(e *version.Edit) { drop.edit(e, e.Table(t.id)) })
+			drop.forget(t)
 			return nil
 		})
 	})
+}
+
+// indexDrop is the removal of indexes of a table.
+type indexDrop struct {
+	ids     []uint32
+	names   []string
+	retired []uint64 // SSTs of groups of which nothing is left
+}
+
+// dropIndexes adds to pub what takes indexes out; edit and forget do the rest when that is published.
+func dropIndexes(t *version.Table, ids []uint32, pub *store.Publication) indexDrop {
+	d := indexDrop{ids: ids}
+	for _, g := range t.Groups {
+		left := len(g.Indexes)
+		for _, ix := range g.Indexes {
+			if slices.Contains(ids, ix.Def.ID) {
+				pub.Delete = append(pub.Delete, version.IndexKey(ix.Def.ID))
+				d.names = append(d.names, ix.Def.Name)
+				left--
+			}
+		}
+		if left == 0 {
+			for _, r := range g.Runs {
+				pub.Delete = append(pub.Delete, r.Record.Key())
+				d.retired = append(d.retired, r.Record.Ordinal)
+			}
+		}
+	}
+	return d
+}
+
+// edit takes the indexes out of the next version.
+func (d indexDrop) edit(e *version.Edit, t *version.Table) {
+	if len(d.ids) == 0 {
+		return
+	}
+	var groups []*version.Group
+	for _, g := range t.Groups {
+		indexes := slices.DeleteFunc(slices.Clone(g.Indexes), func(ix *version.Index) bool {
+			return slices.Contains(d.ids, ix.Def.ID)
+		})
+		if len(indexes) > 0 {
+			groups = append(groups, &version.Group{ID: g.ID, Indexes: indexes, Runs: g.Runs})
+		}
+	}
+	t.Groups = groups
+	for _, o := range d.retired {
+		e.Retire(o)
+	}
+}
+
+// forget frees the indexes' names and no longer checks their keys.
+func (d indexDrop) forget(t *Table) {
+	t.db.mu.Lock()
+	for _, n := range d.names {
+		delete(t.db.indexes, n)
+	}
+	t.db.mu.Unlock()
+	t.w.keys = slices.DeleteFunc(t.w.keys, func(k keyLimit) bool { return slices.Contains(d.ids, k.index.Def.ID) })
 }
 
 // DropIndex drops an index. Queries under way go on using it. Its space is free when its column group is next merged,
@@ -384,6 +426,18 @@ func (db *DB) DropIndex(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return wrap(name, err)
 	}
+	t, id := db.findIndex(name)
+	if t == nil {
+		if db.hasTable(name) {
+			return wrongObject(name, "an index", "Use DROP TABLE to remove a table.")
+		}
+		return &Error{Kind: ErrNotFound, Code: pgerr.UndefinedObject, Object: name, Message: fmt.Sprintf("index %q does not exist", name)}
+	}
+	return wrap(name, db.removeIndexes(t, []uint32{id}))
+}
+
+// findIndex returns the table and the ID of an index that queries may use; the table is nil if there is none.
+func (db *DB) findIndex(name string) (t *Table, id uint32) {
 	db.mu.RLock()
 	id, ok := db.indexes[name]
 	db.mu.RUnlock()
@@ -391,12 +445,71 @@ func (db *DB) DropIndex(ctx context.Context, name string) error {
 		for _, t := range db.Tables() {
 			for _, ix := range t.indexes() {
 				if ix.Def.ID == id && ix.Def.Ready {
-					return wrap(name, db.removeIndexes(t, []uint32{id}))
+					return t, id
 				}
 			}
 		}
 	}
-	return &Error{Kind: ErrNotFound, Code: pgerr.UndefinedObject, Object: name, Message: fmt.Sprintf("index %q does not exist", name)}
+	return nil, 0
+}
+
+func (db *DB) hasTable(name string) bool {
+	db.mu.RLock()
+	defer db.mu.RUnlock()
+	return db.tables[name] != nil
+}
+
+// RenameIndex gives an index another name.
+//
+// Errors: 42P01 when there is no such index, 42P07 when the new name is taken.
+func (db *DB) RenameIndex(ctx context.Context, name, to string) error {
+	if err := db.writable(); err != nil {
+		return err
+	}
+	defer db.leave()
+	if err := checkName("index", to); err != nil {
+		return err
+	}
+	t, id := db.findIndex(name)
+	if t == nil {
+		if db.hasTable(name) {
+			return wrongObject(name, "an index", "")
+		}
+		return notFoundTable(name) // PostgreSQL, too, calls it a relation
+	}
+	return t.alter(ctx, func(a *alteration) error {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		if db.indexes[name] != id {
+			return notFoundTable(name)
+		}
+		if err := db.nameFree(to); err != nil {
+			return err
+		}
+		for _, g := range a.ts.Table.Groups {
+			for _, ix := range g.Indexes {
+				if ix.Def.ID != id {
+					continue
+				}
+				def := *ix.Def
+				def.Name = to
+				rec, err := version.EncodeIndex(&def)
+				if err != nil {
+					return err
+				}
+				a.pub.Put = append(a.pub.Put, store.Record{Key: version.IndexKey(id), Value: rec})
+				by := map[uint32]*version.Index{id: {Def: &def, Method: ix.Method}}
+				a.edit = func(_ *version.Edit, vt *version.Table) { replaceIndexes(vt, by) }
+			}
+		}
+		a.done = func() {
+			db.mu.Lock()
+			defer db.mu.Unlock()
+			delete(db.indexes, name)
+			db.indexes[to] = id
+		}
+		return nil
+	})
 }
 
 // indexes returns the table's indexes, those being built included.
@@ -420,6 +533,7 @@ func (t *Table) Indexes() []IndexInfo {
 		return nil
 	}
 	defer ts.Release()
+	def := ts.Table.Def
 	var out []IndexInfo
 	for _, g := range ts.Table.Groups {
 		var bytes int64
@@ -433,7 +547,7 @@ func (t *Table) Indexes() []IndexInfo {
 			info := IndexInfo{IndexDef: IndexDef{Name: ix.Def.Name, Method: ix.Def.Method}, Runs: len(g.Runs), Bytes: bytes}
 			for _, c := range ix.Def.Columns {
 				nf := c.NullsFirst
-				info.Columns = append(info.Columns, IndexColumn{t.def().Columns[t.def().Column(c.Attno)].Name, c.Desc, &nf})
+				info.Columns = append(info.Columns, IndexColumn{def.Columns[def.Column(c.Attno)].Name, c.Desc, &nf})
 			}
 			for _, r := range g.Runs {
 				info.Rows += int64(r.Runs[ix.Def.ID].Meta().Entries)

@@ -131,10 +131,10 @@ func (q *Query) pred(def *catalog.Table) (*query.Pred, error) {
 
 // run calls f with the table as it is now, under a context that also ends when the database is closed.
 func (q *Query) run(ctx context.Context, f func(context.Context, *query.Table) error) error {
-	db := q.t.db
-	if err := db.enter(); err != nil {
+	if err := q.t.enter(); err != nil {
 		return err
 	}
+	db := q.t.db
 	defer db.leave()
 	ts, err := q.t.acquire()
 	if err != nil {
@@ -225,7 +225,7 @@ func (q *Query) spec(def *catalog.Table) (spec query.RowsSpec, names []string, e
 
 // Columns returns the names of the columns that Rows yields.
 func (q *Query) Columns() ([]string, error) {
-	if err := q.t.db.enter(); err != nil {
+	if err := q.t.enter(); err != nil {
 		return nil, err
 	}
 	defer q.t.db.leave()

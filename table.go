@@ -19,6 +19,7 @@ type Column struct {
 	Name    string // 1 to 63 bytes, unique in the table
 	Type    Type
 	NotNull bool
+	Default any // what a row gets that comes without a value: a Go value as Batch.Append takes it; nil: NULL
 }
 
 // Table is a table of an open database. Its methods may be called concurrently.
@@ -39,16 +40,46 @@ func (db *DB) newTable(def *catalog.Table, w tableWriter) *Table {
 func (t *Table) def() *catalog.Table { return t.cur.Load() }
 
 // Name returns the table's name.
-func (t *Table) Name() string { return t.def().Name }
+func (t *Table) Name() string {
+	if t == nil || t.db == nil {
+		return ""
+	}
+	return t.def().Name
+}
 
-// Columns returns the table's columns in order.
+// Columns returns the table's columns in order; their defaults are Values.
 func (t *Table) Columns() []Column {
+	if t == nil || t.db == nil {
+		return nil
+	}
 	def := t.def()
 	cols := make([]Column, len(def.Columns))
 	for i, c := range def.Columns {
-		cols[i] = Column{c.Name, c.Type, c.NotNull}
+		cols[i] = Column{Name: c.Name, Type: c.Type, NotNull: c.NotNull}
+		if !c.Default.IsNull() {
+			cols[i].Default = c.Default
+		}
 	}
 	return cols
+}
+
+// enter and writable are those of the table's database.
+func (t *Table) enter() error {
+	if t == nil || t.db == nil {
+		return errNoTable()
+	}
+	return t.db.enter()
+}
+
+func (t *Table) writable() error {
+	if t == nil || t.db == nil {
+		return errNoTable()
+	}
+	return t.db.writable()
+}
+
+func errNoTable() error {
+	return &Error{Kind: ErrInvalid, Code: codeInvalidParameter, Message: "the table is not one of an open database"}
 }
 
 // acquire takes a snapshot of the table.
@@ -67,35 +98,49 @@ func (t *Table) acquire() (version.TableSnapshot, error) {
 // long, 42P01 when the table was dropped; ErrCanceled when the context ended while the engine made writers wait; ErrReadOnly
 // once a write to the disk has failed.
 func (t *Table) InsertBatch(ctx context.Context, b *Batch, opts ...CommitOption) error {
-	if err := t.db.writable(); err != nil {
+	if err := t.writable(); err != nil {
 		return err
 	}
 	defer t.db.leave()
-	var ops [1]insertOp
-	n, err := t.op(b, &ops[0])
-	if err != nil || n == 0 {
-		return err
+	for {
+		var ops [1]insertOp
+		n, err := t.op(b, &ops[0])
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := t.db.insert(ctx, ops[:], opts); err != errAltered {
+			return err
+		}
 	}
-	return t.db.insert(ctx, ops[:], opts)
 }
 
 // op makes the operation that inserts a batch, whose rows it returns.
 func (t *Table) op(b *Batch, op *insertOp) (rows int, err error) {
-	if b.def != t.def() {
-		return 0, &Error{Kind: ErrInvalid, Code: pgerr.InvalidParameterValue, Object: t.def().Name,
-			Message: fmt.Sprintf("the batch was made for another table than %q", t.def().Name)}
+	if b == nil || b.table != t {
+		if b != nil && b.err != nil {
+			return 0, b.err
+		}
+		return 0, &Error{Kind: ErrInvalid, Code: pgerr.InvalidParameterValue, Object: t.Name(),
+			Message: fmt.Sprintf("the batch was not made for table %q", t.Name())}
 	}
-	n := b.Len()
-	size, err := b.check()
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, def := b.Len(), t.def()
+	cols, err := b.complete(def)
+	if err != nil {
+		return 0, err
+	}
+	size, err := checkRows(def, cols, n)
 	if err != nil || n == 0 {
 		return 0, err
 	}
 	if size > maxCommitBytes {
-		return 0, &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: t.def().Name,
+		return 0, &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: def.Name,
 			Message: fmt.Sprintf("a commit of %d bytes is larger than %d", size, maxCommitBytes),
 			Hint:    "Insert the rows in several batches."}
 	}
-	*op = insertOp{table: t, cols: b.cols, rows: n}
+	*op = insertOp{table: t, def: def, cols: cols, rows: n}
 	op.encode(size + size/8 + 64) // and null bitmaps, lengths, heads
 	return n, nil
 }
@@ -112,8 +157,7 @@ func (t *Table) Insert(ctx context.Context, row []any, opts ...CommitOption) err
 // Tx collects the changes of one commit.
 type Tx struct {
 	db      *DB
-	batches []*Batch // one a table, in the order of first use
-	tables  []*Table
+	batches []*Batch // one a definition of a table, in the order of first use
 	bytes   int64
 	done    bool
 }
@@ -125,24 +169,33 @@ func (db *DB) Update(ctx context.Context, f func(*Tx) error, opts ...CommitOptio
 		return err
 	}
 	defer db.leave()
+	if f == nil {
+		return &Error{Kind: ErrInvalid, Code: codeInvalidParameter, Message: "Update needs a function"}
+	}
 	tx := &Tx{db: db}
+	defer func() { tx.done = true }()
 	err := f(tx)
 	tx.done = true
 	if err != nil {
 		return err
 	}
-	var ops []insertOp
-	for i, b := range tx.batches {
-		var op insertOp
-		n, err := tx.tables[i].op(b, &op)
-		if err != nil {
+	for {
+		var ops []insertOp
+		for _, b := range tx.batches {
+			var op insertOp
+			n, err := b.table.op(b, &op)
+			if err != nil {
+				release(ops)
+				return err
+			}
+			if n > 0 {
+				ops = append(ops, op)
+			}
+		}
+		if err := db.insert(ctx, ops, opts); err != errAltered {
 			return err
 		}
-		if n > 0 {
-			ops = append(ops, op)
-		}
 	}
-	return db.insert(ctx, ops, opts)
 }
 
 // InsertBatch adds the rows of a batch to the transaction; the batch may be reset at once.
@@ -151,20 +204,24 @@ func (tx *Tx) InsertBatch(t *Table, b *Batch) error {
 	if err != nil {
 		return err
 	}
-	if b.def != t.def() {
+	if b == nil || b.table != t || b.err != nil {
 		_, err := t.op(b, nil)
 		return err
 	}
-	size, err := b.check()
+	cols, err := b.complete(dst.def)
+	if err != nil {
+		return err
+	}
+	size, err := checkRows(dst.def, cols, b.Len())
 	if err != nil {
 		return err
 	}
 	if tx.bytes += size; tx.bytes > maxCommitBytes {
-		return &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: t.def().Name,
+		return &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: t.Name(),
 			Message: fmt.Sprintf("a commit of %d bytes is larger than %d", tx.bytes, maxCommitBytes),
 			Hint:    "Insert the rows in several commits."}
 	}
-	for i, v := range b.cols {
+	for i, v := range cols {
 		d := dst.cols[i]
 		base := d.N
 		d.U32 = append(d.U32, v.U32...)
@@ -192,19 +249,22 @@ func (tx *Tx) Insert(t *Table, row []any) error {
 }
 
 func (tx *Tx) batch(t *Table) (*Batch, error) {
-	if tx.done {
+	if tx == nil || tx.db == nil || tx.done {
 		return nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidParameterValue, Message: "the transaction has ended"}
 	}
-	if t.db != tx.db {
-		return nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidParameterValue, Object: t.def().Name,
-			Message: fmt.Sprintf("table %q is of another database", t.def().Name)}
+	if t == nil || t.db == nil {
+		return nil, errNoTable()
 	}
-	for i, o := range tx.tables {
-		if o == t {
-			return tx.batches[i], nil
+	if t.db != tx.db {
+		return nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidParameterValue, Object: t.Name(),
+			Message: fmt.Sprintf("table %q is of another database", t.Name())}
+	}
+	def := t.def()
+	for _, b := range tx.batches {
+		if b.table == t && b.def == def {
+			return b, nil
 		}
 	}
-	tx.tables = append(tx.tables, t)
 	tx.batches = append(tx.batches, t.NewBatch())
 	return tx.batches[len(tx.batches)-1], nil
 }
@@ -212,7 +272,7 @@ func (tx *Tx) batch(t *Table) (*Batch, error) {
 // Flush writes the table's newest rows into a segment of their own, with their index entries, and returns when that is
 // done. It is never needed for durability or queries.
 func (t *Table) Flush(ctx context.Context) error {
-	if err := t.db.writable(); err != nil {
+	if err := t.writable(); err != nil {
 		return err
 	}
 	defer t.db.leave()
@@ -258,7 +318,7 @@ type TableSize struct {
 
 // Size returns the table's size.
 func (t *Table) Size() (TableSize, error) {
-	if err := t.db.enter(); err != nil {
+	if err := t.enter(); err != nil {
 		return TableSize{}, err
 	}
 	defer t.db.leave()

@@ -47,6 +47,7 @@ const (
 	DuplicateObject           = "42710"
 	GroupingError             = "42803"
 	DatatypeMismatch          = "42804"
+	WrongObjectType           = "42809"
 	CannotCoerce              = "42846"
 	UndefinedFunction         = "42883"
 	UndefinedTable            = "42P01"
