@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"wideleaf"
 )
 
 // wideload runs the command in this process.
@@ -32,149 +29,6 @@ func mustRun(t *testing.T, args ...string) string {
 		t.Fatalf("wideload %s: %v\n%s%s", strings.Join(args, " "), err, out, errOut)
 	}
 	return out
-}
-
-// crime is the folder of the real table that the tests load.
-const crime = "../../testdata/communities-crime"
-
-// fact is an entry of golden.json.
-type fact struct {
-	ID     string
-	Filter []struct {
-		Col, Op string
-		Value   json.RawMessage
-	}
-	Aggregate struct {
-		Fn string
-		By struct{ Col, Name string }
-		N  int
-	}
-	Result json.RawMessage
-}
-
-// where writes the fact's filter in SQL.
-func (f *fact) where(t *testing.T) string {
-	t.Helper()
-	var parts []string
-	for _, c := range f.Filter {
-		switch c.Op {
-		case "=", "<", "<=", ">", ">=":
-			parts = append(parts, c.Col+" "+c.Op+" "+string(c.Value))
-		case "is_null":
-			parts = append(parts, c.Col+" is null")
-		case "in":
-			list := strings.Join(strings.Fields(string(c.Value)), "")
-			parts = append(parts, c.Col+" in ("+strings.Trim(list, "[]")+")")
-		default:
-			t.Fatalf("%s has the operator %q", f.ID, c.Op)
-		}
-	}
-	return strings.Join(parts, " and ")
-}
-
-// check asks for the fact with the query command.
-func (f *fact) check(t *testing.T, db string) {
-	t.Helper()
-	args := []string{"query", "--db", db, "--table", "crime", "--format", "json"}
-	switch f.Aggregate.Fn {
-	case "count":
-		got := mustRun(t, append(args, "--where", f.where(t), "--count")...)
-		var rows []struct{ Count json.Number }
-		if err := json.Unmarshal([]byte(got), &rows); err != nil || len(rows) != 1 || rows[0].Count.String() != string(f.Result) {
-			t.Errorf("%s: where %s: %s (%v), want %s", f.ID, f.where(t), got, err, f.Result)
-		}
-	case "top":
-		var want []struct {
-			Row                 int
-			ViolentCrimesPerPop float64
-			Communityname       string
-		}
-		if err := json.Unmarshal(f.Result, &want); err != nil || len(want) != f.Aggregate.N || len(f.Filter) != 0 {
-			t.Fatalf("%s is not the fact this test knows: %v", f.ID, err)
-		}
-		by := f.Aggregate.By.Col
-		got := mustRun(t, append(args, "--where", by+" is not null", "--select", "ctid, c128, c4",
-			"--order-by", by+" desc", "--limit", fmt.Sprint(f.Aggregate.N))...)
-		var rows []struct {
-			Ctid string
-			C128 float64
-			C4   string
-		}
-		if err := json.Unmarshal([]byte(got), &rows); err != nil || len(rows) != len(want) {
-			t.Fatalf("%s: %s (%v)", f.ID, got, err)
-		}
-		for i, w := range want {
-			// The file is one segment, and row n has the offset n-1.
-			if r := rows[i]; r.Ctid != fmt.Sprintf("(0,%d)", w.Row-1) || r.C128 != w.ViolentCrimesPerPop || r.C4 != w.Communityname {
-				t.Errorf("%s: place %d is %v, want %v", f.ID, i+1, r, w)
-			}
-		}
-	default:
-		t.Fatalf("%s has the aggregate %q", f.ID, f.Aggregate.Fn)
-	}
-}
-
-// The real table, loaded with a btree on every column, answers every fact about it: while the rows are in the log and the
-// tail, from segments and index runs, and after each of these was closed and opened again (each command opens anew).
-func TestCommunitiesCrime(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join(crime, "golden.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var facts []fact
-	if err := json.Unmarshal(raw, &facts); err != nil || len(facts) != 5 {
-		t.Fatalf("%d facts, %v", len(facts), err)
-	}
-	db := filepath.Join(t.TempDir(), "db")
-	out := mustRun(t, "load", filepath.Join(crime, "communities-crime.csv.gz"), "--table", "crime", "--db", db, "--null", "?", "--index", "btree")
-	if !strings.HasPrefix(out, "crime: 1,994 rows of 128 columns (123 float8, 4 int4, 1 text), 128 indexes, in ") {
-		t.Errorf("load says %q", out)
-	}
-	for i := range facts {
-		facts[i].check(t, db)
-	}
-
-	flush(t, db, "crime", 1994, 128)
-	for i := range facts {
-		facts[i].check(t, db)
-	}
-	mustRun(t, "load", filepath.Join(crime, "communities-crime.csv.gz"), "--table", "other", "--db", db, "--null", "?", "--index", "none")
-	for i := range facts {
-		facts[i].check(t, db)
-	}
-}
-
-// flush makes rows that are in memory into a segment and index runs, and checks that all indexes have all rows.
-func flush(t *testing.T, dir, table string, rows int64, indexes int) {
-	t.Helper()
-	db, err := wideleaf.Open(dir, &wideleaf.Options{Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	tb, err := db.Table(table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, err := tb.Query().Count(t.Context()); err != nil || n != rows {
-		t.Fatalf("%d rows, %v; want %d", n, err, rows)
-	}
-	if err := tb.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	all := tb.Indexes()
-	if len(all) != indexes {
-		t.Fatalf("%d indexes, want %d", len(all), indexes)
-	}
-	for _, ix := range all {
-		if ix.Rows != rows {
-			t.Fatalf("index %s has %d entries, want %d", ix.Name, ix.Rows, rows)
-		}
-	}
 }
 
 func TestQueryForms(t *testing.T) {

@@ -12,38 +12,19 @@ import (
 	"wideleaf/value"
 )
 
-// convert appends a block's records to a batch of the table, which is empty.
+// convert appends a block's records to an empty batch of the file's columns.
 func (l *loader) convert(b *csvfile.Block, batch *wideleaf.Batch) error {
-	rows := b.Len()
-	for i := range rows {
+	for i := range b.Len() {
 		if b.Fields(i) != len(l.columns) {
 			return l.src.changedError()
 		}
 	}
-	given := make([]bool, l.width())
 	for k := range l.columns {
-		c := &l.columns[k]
-		given[c.at] = true
-		if row, err := l.convertColumn(b, k, batch.Column(c.at)); err != nil {
+		if row, err := l.convertColumn(b, k, batch.Column(k)); err != nil {
 			return l.at(b.Line(row, k), k+1, err)
 		}
 	}
-	for at, ok := range given {
-		if !ok {
-			for v := batch.Column(at); v.N < rows; {
-				v.AppendNull()
-			}
-		}
-	}
 	return nil
-}
-
-// width returns how many columns the table has.
-func (l *loader) width() int {
-	if l.table != nil {
-		return len(l.table.Columns())
-	}
-	return len(l.columns)
 }
 
 // convertColumn appends a column of a block to a vector. It returns the row of the first cell that does not fit.

@@ -133,7 +133,6 @@ type loader struct {
 type column struct {
 	wideleaf.Column
 	list bool // its cells are lists of items
-	at   int  // its place in the table
 }
 
 // Check checks what can be checked without the database.
@@ -252,7 +251,11 @@ func (l *loader) load(ctx context.Context, t *wideleaf.Table, insert func(*widel
 	defer end()
 	expected := l.rows
 	l.rows = 0
-	batches := sync.Pool{New: func() any { return t.NewBatch() }}
+	names := make([]string, len(l.columns))
+	for i, c := range l.columns {
+		names[i] = c.Name
+	}
+	batches := sync.Pool{New: func() any { return t.NewBatch(names...) }}
 	err = pass(ctx, read,
 		func(c chunk) (*wideleaf.Batch, error) {
 			b := batches.Get().(*wideleaf.Batch)

@@ -319,8 +319,9 @@ func TestAppend(t *testing.T) {
 	}{
 		"by place":         {"5,x,0.5\n6,,1\n", nil, "(0,1)|5|x|0.5\n(0,2)|6|-|1\n"},
 		"types hold":       {"7,007,1\n", nil, "(0,1)|7|007|1\n"},
-		"by name":          {"f,n\n2.5,8\n", func(o *Options) { o.Header, o.Names = true, FromHeader }, "(0,1)|8|-|2.5\n"},
+		"by name":          {"f,n\n2.5,8\n", func(o *Options) { o.Header, o.Names = true, FromHeader }, "(0,1)|8|given|2.5\n"},
 		"header, by place": {"x,y,z\n8,b,2\n", func(o *Options) { o.Header = true }, "(0,1)|8|b|2\n"},
+		"defaults":         {"n\n9\n", func(o *Options) { o.Header, o.Names = true, FromHeader }, "(0,1)|9|given|-\n"},
 		"no rows":          {"f,n\n", func(o *Options) { o.Header, o.Names = true, FromHeader }, ""},
 		"another type":     {"5,x,0.5\nsix,,1\n", nil, `, line 2, column c1: invalid input syntax for type integer: "six" (SQLSTATE 22P02)`},
 		"out of range":     {"5000000000,x,0.5\n", nil, `, line 1, column c1: "5000000000" is out of range for type integer (SQLSTATE 22003)`},
@@ -337,7 +338,7 @@ func TestAppend(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := openDB(t)
 			table, err := db.CreateTable(t.Context(), "t", wideleaf.Column{Name: "n", Type: wideleaf.Int4, NotNull: true},
-				wideleaf.Column{Name: "s", Type: wideleaf.Text}, wideleaf.Column{Name: "f", Type: wideleaf.Float8})
+				wideleaf.Column{Name: "s", Type: wideleaf.Text, Default: "given"}, wideleaf.Column{Name: "f", Type: wideleaf.Float8})
 			if err != nil {
 				t.Fatal(err)
 			}

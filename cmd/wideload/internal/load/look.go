@@ -65,7 +65,7 @@ func (l *loader) name(first *csvfile.Block) error {
 				name = string(text)
 			}
 		}
-		l.columns = append(l.columns, column{Column: wideleaf.Column{Name: name}, at: i})
+		l.columns = append(l.columns, column{Column: wideleaf.Column{Name: name}})
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.o.Types)) {
 		c, t := l.findColumn(name), l.o.Types[name]
@@ -117,19 +117,14 @@ func (l *loader) match() error {
 		// Records of more or fewer fields are found by their number.
 		l.columns = append(l.columns, make([]column, max(len(there)-len(l.columns), 0))...)[:len(there)]
 		for i := range there {
-			l.columns[i] = column{Column: there[i], at: i, list: l.columns[i].list}
+			l.columns[i] = column{Column: there[i], list: l.columns[i].list}
 		}
 		return nil
 	}
 	taken := map[string]bool{}
 	for i := range l.columns {
 		c := &l.columns[i]
-		at := -1
-		for k := range there {
-			if there[k].Name == c.Name {
-				at = k
-			}
-		}
+		at := slices.IndexFunc(there, func(t wideleaf.Column) bool { return t.Name == c.Name })
 		switch {
 		case at < 0:
 			return l.at(1, i+1, pgerr.New(wideleaf.ErrNotFound, pgerr.UndefinedColumn, "column \"%s\" of relation \"%s\" does not exist", c.Name, l.o.Table))
@@ -137,7 +132,7 @@ func (l *loader) match() error {
 			return l.at(1, i+1, pgerr.New(wideleaf.ErrExists, pgerr.DuplicateColumn, "column \"%s\" specified more than once", c.Name))
 		}
 		taken[c.Name] = true
-		c.Column, c.at = there[at], at
+		c.Column = there[at]
 	}
 	return nil
 }
