@@ -1,5 +1,7 @@
 package value
 
+import "slices"
+
 // Vector is a column of values of one type in memory. Exactly one of U32, U64 and Str is used, by the type's width.
 // A NULL row has its bit set in Nulls and a zero (or empty) value. It is filled by one goroutine.
 type Vector struct {
@@ -16,6 +18,18 @@ func (v *Vector) Reset(t Type) {
 	v.Type, v.N = t, 0
 	clear(v.Str)
 	v.Nulls, v.U32, v.U64, v.Str = v.Nulls[:0], v.U32[:0], v.U64[:0], v.Str[:0]
+}
+
+// Grow makes room for n more rows.
+func (v *Vector) Grow(n int) {
+	switch v.Type.Width() {
+	case Word32:
+		v.U32 = slices.Grow(v.U32, n)
+	case Word64:
+		v.U64 = slices.Grow(v.U64, n)
+	default:
+		v.Str = slices.Grow(v.Str, n)
+	}
 }
 
 // IsNull reports whether row i is NULL.

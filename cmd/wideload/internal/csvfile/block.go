@@ -14,9 +14,14 @@ type Block struct {
 // quotedBit marks quoted fields in ends. maxRecord keeps offsets below it.
 const quotedBit = 1 << 31
 
-// Reset empties the block and keeps its memory.
-func (b *Block) Reset() {
-	b.text, b.ends, b.records, b.lines = b.text[:0], b.ends[:0], b.records[:0], b.lines[:0]
+// NewBlock returns an empty block with room for as much as another holds.
+func NewBlock(like *Block) *Block {
+	return &Block{
+		text:    make([]byte, 0, len(like.text)),
+		ends:    make([]uint32, 0, len(like.ends)),
+		records: make([]uint32, 0, len(like.records)),
+		lines:   make([]int, 0, len(like.lines)),
+	}
 }
 
 // Len returns the number of records.

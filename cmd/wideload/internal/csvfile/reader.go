@@ -73,7 +73,7 @@ func NewReader(r io.Reader, f Format) *Reader {
 }
 
 // Read appends the next record to a block, or returns io.EOF after the last. Lines end with LF or CRLF; the last one need
-// not. An empty line is a record of one empty field. A block must be reset before its text is 2 GiB long.
+// not. An empty line is a record of one empty field. A block takes less than 2 GiB.
 func (r *Reader) Read(b *Block) error {
 	if !r.started {
 		r.started = true

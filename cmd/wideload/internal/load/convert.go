@@ -35,6 +35,7 @@ func (l *loader) convertColumn(b *csvfile.Block, k int, v *wideleaf.Vector) (row
 		return 0, nil
 	}
 	fixed := c.Type.Width() != value.Var
+	v.Grow(b.Len())
 	for row := range b.Len() {
 		cell, quoted := b.Field(row, k)
 		if l.o.Nulls.match(cell, quoted) {
@@ -68,6 +69,7 @@ func (l *loader) convertText(b *csvfile.Block, k int, v *wideleaf.Vector) {
 		size += len(cell)
 	}
 	text.Grow(size)
+	v.Grow(b.Len())
 	for row := range b.Len() {
 		if cell, quoted := b.Field(row, k); l.o.Nulls.match(cell, quoted) {
 			v.AppendNull()
@@ -99,6 +101,9 @@ func parseCode(t wideleaf.Type, cell []byte) (uint64, error) {
 		}
 	case wideleaf.Float8:
 		if n, ok := scanNumber(cell); ok {
+			if f, ok := n.float(); ok {
+				return value.Float8Code(f), nil
+			}
 			if f, err := strconv.ParseFloat(string(cell), 64); err == nil && (f != 0 || n.digits == 0) {
 				return value.Float8Code(f), nil
 			}

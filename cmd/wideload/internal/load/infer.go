@@ -118,37 +118,36 @@ func fitOf(cell []byte) (fits fit, number bool) {
 
 // number is the form of a number.
 type number struct {
-	integer      bool // digits only
-	leadingZeros bool // 007, 00.5
-	negativeZero bool // -0, -0.0: float8 has it, the integers don't
-	digits       int  // from the first that is not 0 to the last one written
-	first        int  // where that stands in the cell
-	exponent     int  // its power of ten
+	integer      bool   // digits only
+	leadingZeros bool   // 007, 00.5
+	negativeZero bool   // -0, -0.0: float8 has it, the integers don't
+	digits       int    // from the first that is not 0 to the last one written
+	first        int    // where that stands in the cell
+	exponent     int    // its power of ten
+	mantissa     uint64 // the digits as an integer, if they are at most wordDigits
+	negative     bool
 }
 
 // scanNumber takes numbers apart: a minus sign or none, digits with or without a point, an exponent or none.
 func scanNumber(s []byte) (n number, ok bool) {
 	i := 0
-	negative := len(s) > 0 && s[0] == '-'
-	if negative {
+	n.negative = len(s) > 0 && s[0] == '-'
+	if n.negative {
 		i++
 	}
 	begin, point := i, -1
-scan:
 	for ; i < len(s); i++ {
-		switch c := s[i]; {
-		case c >= '1' && c <= '9':
-			if n.digits++; n.digits == 1 {
-				n.first = i
-			}
-		case c == '0':
+		if d := s[i] - '0'; d <= 9 {
 			if n.digits > 0 {
 				n.digits++
+			} else if d > 0 {
+				n.digits, n.first = 1, i
 			}
-		case c == '.' && point < 0:
+			n.mantissa = n.mantissa*10 + uint64(d)
+		} else if s[i] == '.' && point < 0 {
 			point = i
-		default:
-			break scan
+		} else {
+			break
 		}
 	}
 	end := i // of the digits
@@ -188,7 +187,7 @@ scan:
 		}
 	}
 	if n.digits == 0 {
-		n.negativeZero, n.exponent = negative, 0
+		n.negativeZero, n.exponent = n.negative, 0
 		return n, true
 	}
 	if n.first < begin+whole {
@@ -198,6 +197,36 @@ scan:
 	}
 	return n, true
 }
+
+// float returns the nearest float8 when it takes one operation on two float8 that are exact, and so is rounded right.
+func (n number) float() (f float64, ok bool) {
+	const mostExact = 1 << 53
+	if n.digits > wordDigits || n.mantissa > mostExact {
+		return 0, false
+	}
+	f = float64(n.mantissa)
+	if n.negative {
+		f = -f
+	}
+	// The power of ten of the last digit, not the first.
+	switch e := n.exponent - n.digits + 1; {
+	case n.digits == 0 || e == 0:
+	case e > 0 && e < len(powersOfTen):
+		f *= powersOfTen[e]
+	case e < 0 && -e < len(powersOfTen):
+		f /= powersOfTen[-e]
+	default:
+		return 0, false
+	}
+	return f, true
+}
+
+// wordDigits is how many digits a uint64 holds, whatever they are.
+const wordDigits = 19
+
+// powersOfTen are those that a float8 has exactly.
+var powersOfTen = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
+	1e20, 1e21, 1e22}
 
 const (
 	// maxExponent bounds what is made of an exponent; a float8 has at most 308.

@@ -4,15 +4,19 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"wideleaf"
 	"wideleaf/cmd/wideload/internal/csvfile"
 	"wideleaf/pgerr"
+	"wideleaf/value"
 )
 
 func TestInference(t *testing.T) {
@@ -175,6 +179,38 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q as %v: %q (%v), want %q", c.cell, c.typ, got, err, c.want)
 		}
 	}
+}
+
+// A cell reads as the float8 that strconv reads, whichever way it is read.
+func TestFloats(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cell := rapid.OneOf(
+			rapid.StringMatching(`-?[0-9]{1,20}(\.[0-9]{0,20})?([eE][+-]?[0-9]{1,3})?`),
+			rapid.StringMatching(`-?0?\.0{0,25}[0-9]{1,18}`),
+			rapid.Map(rapid.Float64(), func(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) })).Draw(t, "cell")
+		want, err := strconv.ParseFloat(cell, 64)
+		if err != nil || math.IsNaN(want) || math.IsInf(want, 0) {
+			return
+		}
+		n, ok := scanNumber([]byte(cell))
+		if !ok {
+			t.Fatalf("%s is no number", cell)
+		}
+		if n.digits > 0 && want == 0 {
+			return // beyond the range
+		}
+		code, err := parseCode(wideleaf.Float8, []byte(cell))
+		if err != nil || code != value.Float8Code(want) {
+			t.Fatalf("%s reads as %v, %v; want %v", cell, value.CodeFloat8(code), err, want)
+		}
+		if n.digits > 15 || n.digits == 0 {
+			written, _ := new(big.Rat).SetString(cell)
+			printed, _ := new(big.Rat).SetString(strconv.FormatFloat(want, 'e', max(n.digits-1, 0), 64))
+			if got := n.exact([]byte(cell)); got != (written.Cmp(printed) == 0) {
+				t.Fatalf("%s has all its digits as a float8: %v", cell, got)
+			}
+		}
+	})
 }
 
 // The real tables beside the project, against the types that their owner's schema.json gives them.

@@ -106,11 +106,11 @@ func (r *reader) header() *csvfile.Block {
 // read returns the next chunk, and io.EOF with the last or after it. A chunk may come with an error that is behind it.
 func (r *reader) read() (chunk, error) {
 	b := r.next
-	r.next = new(csvfile.Block)
 	var err error
 	for err == nil && b.Bytes() < blockBytes {
 		err = r.csv.Read(b)
 	}
+	r.next = csvfile.NewBlock(b)
 	return chunk{b, r.file.done}, err
 }
 
