@@ -14,6 +14,7 @@ import (
 	"wideleaf/pgerr"
 	"wideleaf/store"
 	"wideleaf/tid"
+	"wideleaf/vacuum"
 	"wideleaf/value"
 	"wideleaf/version"
 )
@@ -235,6 +236,7 @@ type tableWriter struct {
 	touched bool
 	dropped bool
 	keys    []keyLimit // indexes whose keys may be too long
+	sorting sorting
 }
 
 // add assigns TIDs to an operation's rows and puts them into blocks and tails.
@@ -265,6 +267,7 @@ func (g *commitGroup) add(op *insertOp) {
 // seal ends the table's active tail and begins the next.
 func (w *tableWriter) seal(t *Table) {
 	w.sealed = append(w.sealed, version.Sealed{Tail: w.tail, Rows: w.tail.Len()})
+	w.sorting.next = w.sorting.every
 	w.tail = heap.NewTail(t.def(), w.tail.Segment()+1)
 }
 
@@ -312,6 +315,11 @@ func (g *commitGroup) publish() {
 		w.sealed, w.touched = nil, false
 	}
 	g.db.versions.Commit(g.rows)
+	for _, t := range g.touched {
+		if w := &t.w; w.sorting.every > 0 && w.tail.Len() >= w.sorting.next {
+			t.sortPending()
+		}
+	}
 	if sealed {
 		g.db.measurePressure()
 		g.db.pool.Notify()
@@ -461,15 +469,22 @@ func (db *DB) measurePressure() {
 	defer sn.Release()
 	var sealed int64
 	runs := 0
+	p := int64(0)
 	for _, t := range sn.Version().Tables() {
 		for _, s := range t.Sealed {
 			sealed += s.Tail.Bytes()
 		}
 		for _, g := range t.Groups {
 			runs = max(runs, len(g.Runs))
+			sealed += g.MiniBytes() - g.MiniBytesOf(t.Active.Tail.Segment()) // those go when it is sealed and flushed
+			rowBytes, limit, _ := vacuum.PendingLimit(g, db.o.PendingListLimit)
+			if limit > 0 && vacuum.MaySort(t, g) {
+				waiting := g.PendingRows(t, sn.Visible(t.Def.ID)) * rowBytes
+				p = max(p, waiting*pressureFull/(limit*vacuum.HardLimit))
+			}
 		}
 	}
-	p := int64(runs * pressureFull / maxRuns)
+	p = max(p, int64(runs*pressureFull/maxRuns))
 	if sealed > 0 {
 		// At least two tails may wait, whatever the limit, so that two workers find work.
 		p = max(p, (sealed+heap.TailBytes)*pressureFull/max(db.o.share(tailShare), 3*heap.TailBytes))

@@ -26,14 +26,17 @@ type IndexDef struct {
 	Name    string // 1 to 63 bytes, unique in the database
 	Method  string // access method: "btree" (the default)
 	Columns []IndexColumn
+	IndexOptions
 }
 
 // IndexInfo is an index as it is.
 type IndexInfo struct {
 	IndexDef
-	Rows  int64 // entries in its runs
-	Runs  int
-	Bytes int64 // of the runs of its column group, which share their files
+	// PendingRows and PendingPages are its pending list at this moment: rows, and the pages that their keys would fill.
+	PendingRows, PendingPages int64
+	Rows                      int64 // entries in its runs
+	Runs                      int
+	Bytes                     int64 // of the runs of its column group, which share their files
 }
 
 // groupSize is how many indexes make a column group. A group is one file a flush and one job a merge: fewer would make
@@ -121,7 +124,11 @@ func (t *Table) newIndex(d IndexDef) (*version.Index, error) {
 	if len(d.Columns) > ab.MaxColumns {
 		return nil, &Error{Kind: ErrInvalid, Code: pgerr.TooManyColumns, Object: d.Name, Message: fmt.Sprintf("cannot use more than %d columns in an index", ab.MaxColumns)}
 	}
+	if err := d.IndexOptions.check(d.Name); err != nil {
+		return nil, err
+	}
 	ix := &catalog.Index{TableID: t.id, Name: d.Name, Method: d.Method}
+	d.IndexOptions.apply(ix)
 	for _, c := range d.Columns {
 		if c.Name == ctid {
 			return nil, &Error{Kind: ErrInvalid, Code: pgerr.FeatureNotSupported, Object: c.Name, Message: "index creation on system columns is not supported"}
@@ -203,9 +210,11 @@ func (db *DB) registerIndexes(t *Table, indexes []*version.Index) ([]uint32, err
 						vt.Groups = append(vt.Groups, &version.Group{ID: ix.Def.Group})
 					}
 					g := vt.Groups[i]
+					// Its mini-runs lack the new index: their rows wait again.
 					vt.Groups[i] = &version.Group{ID: g.ID, Indexes: append(slices.Clip(g.Indexes), ix), Runs: g.Runs}
 				}
 			})
+			t.planSorting()
 			return nil
 		})
 	}
@@ -331,7 +340,7 @@ func replaceIndexes(t *version.Table, by map[uint32]*version.Index) {
 				indexes[j] = r
 			}
 		}
-		t.Groups[i] = &version.Group{ID: g.ID, Indexes: indexes, Runs: g.Runs}
+		t.Groups[i] = &version.Group{ID: g.ID, Indexes: indexes, Runs: g.Runs, Minis: g.Minis}
 	}
 }
 
@@ -397,7 +406,7 @@ func (d indexDrop) edit(e *version.Edit, t *version.Table) {
 			return slices.Contains(d.ids, ix.Def.ID)
 		})
 		if len(indexes) > 0 {
-			groups = append(groups, &version.Group{ID: g.ID, Indexes: indexes, Runs: g.Runs})
+			groups = append(groups, &version.Group{ID: g.ID, Indexes: indexes, Runs: g.Runs, Minis: g.Minis})
 		}
 	}
 	t.Groups = groups
@@ -414,6 +423,7 @@ func (d indexDrop) forget(t *Table) {
 	}
 	t.db.mu.Unlock()
 	t.w.keys = slices.DeleteFunc(t.w.keys, func(k keyLimit) bool { return slices.Contains(d.ids, k.index.Def.ID) })
+	t.planSorting()
 }
 
 // DropIndex drops an index. Queries under way go on using it. Its space is free when its column group is next merged,
@@ -426,18 +436,23 @@ func (db *DB) DropIndex(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return wrap(name, err)
 	}
-	t, id := db.findIndex(name)
+	t, ix := db.findIndex(name)
 	if t == nil {
-		if db.hasTable(name) {
-			return wrongObject(name, "an index", "Use DROP TABLE to remove a table.")
-		}
-		return &Error{Kind: ErrNotFound, Code: pgerr.UndefinedObject, Object: name, Message: fmt.Sprintf("index %q does not exist", name)}
+		return db.noIndex(name, "Use DROP TABLE to remove a table.")
 	}
-	return wrap(name, db.removeIndexes(t, []uint32{id}))
+	return wrap(name, db.removeIndexes(t, []uint32{ix.Def.ID}))
 }
 
-// findIndex returns the table and the ID of an index that queries may use; the table is nil if there is none.
-func (db *DB) findIndex(name string) (t *Table, id uint32) {
+// noIndex is the error of a name that no index has.
+func (db *DB) noIndex(name, hint string) error {
+	if db.hasTable(name) {
+		return wrongObject(name, "an index", hint)
+	}
+	return &Error{Kind: ErrNotFound, Code: pgerr.UndefinedObject, Object: name, Message: fmt.Sprintf("index %q does not exist", name)}
+}
+
+// findIndex returns an index that queries may use and its table, which is nil if there is none.
+func (db *DB) findIndex(name string) (*Table, *version.Index) {
 	db.mu.RLock()
 	id, ok := db.indexes[name]
 	db.mu.RUnlock()
@@ -445,12 +460,12 @@ func (db *DB) findIndex(name string) (t *Table, id uint32) {
 		for _, t := range db.Tables() {
 			for _, ix := range t.indexes() {
 				if ix.Def.ID == id && ix.Def.Ready {
-					return t, id
+					return t, ix
 				}
 			}
 		}
 	}
-	return nil, 0
+	return nil, nil
 }
 
 func (db *DB) hasTable(name string) bool {
@@ -470,13 +485,14 @@ func (db *DB) RenameIndex(ctx context.Context, name, to string) error {
 	if err := checkName("index", to); err != nil {
 		return err
 	}
-	t, id := db.findIndex(name)
+	t, ix := db.findIndex(name)
 	if t == nil {
 		if db.hasTable(name) {
 			return wrongObject(name, "an index", "")
 		}
 		return notFoundTable(name) // PostgreSQL, too, calls it a relation
 	}
+	id := ix.Def.ID
 	return t.alter(ctx, func(a *alteration) error {
 		db.mu.Lock()
 		defer db.mu.Unlock()
@@ -544,7 +560,9 @@ func (t *Table) Indexes() []IndexInfo {
 			if !ix.Def.Ready {
 				continue
 			}
-			info := IndexInfo{IndexDef: IndexDef{Name: ix.Def.Name, Method: ix.Def.Method}, Runs: len(g.Runs), Bytes: bytes}
+			info := IndexInfo{IndexDef: IndexDef{Name: ix.Def.Name, Method: ix.Def.Method, IndexOptions: optionsOf(ix.Def)}, Runs: len(g.Runs), Bytes: bytes}
+			info.PendingRows = g.PendingRows(ts.Table, ts.Visible())
+			info.PendingPages = pendingPages(ix, info.PendingRows)
 			for _, c := range ix.Def.Columns {
 				nf := c.NullsFirst
 				info.Columns = append(info.Columns, IndexColumn{def.Columns[def.Column(c.Attno)].Name, c.Desc, &nf})

@@ -3,8 +3,8 @@ package wideleaf
 import (
 	"time"
 
+	"wideleaf/page"
 	"wideleaf/store"
-	"wideleaf/value"
 	"wideleaf/version"
 )
 
@@ -17,6 +17,7 @@ type Metrics struct {
 	PendingPages    int64 // pages that their keys would fill, over all indexes
 
 	Flushes, Merges      int64
+	Sorts                int64 // of pending rows into mini-runs, in the background
 	FlushTime, MergeTime time.Duration
 	EntriesMerged        int64
 	BytesFlushed         int64   // pages written by flushes
@@ -40,12 +41,10 @@ func (db *DB) Metrics() (Metrics, error) {
 	for _, t := range sn.Version().Tables() {
 		m.Tables++
 		m.Segments += len(t.Segments)
-		rows := int64(sn.Visible(t.Def.ID))
-		for _, s := range t.Sealed {
-			rows += int64(s.Rows)
-		}
-		indexes := 0
+		visible, most, indexes := sn.Visible(t.Def.ID), int64(0), 0
 		for _, g := range t.Groups {
+			rows := g.PendingRows(t, visible)
+			most = max(most, rows)
 			indexes += len(g.Indexes)
 			m.Runs += len(g.Runs)
 			for _, ix := range g.Indexes {
@@ -53,12 +52,11 @@ func (db *DB) Metrics() (Metrics, error) {
 			}
 		}
 		m.Indexes += indexes
-		if indexes > 0 {
-			m.PendingRows += rows
-		}
+		m.PendingRows += most
 	}
 	sn.Release()
 	st := db.pool.Stats()
+	m.Sorts = st.Sorts
 	m.Flushes, m.Merges, m.FlushTime, m.MergeTime = st.Flushes, st.Merges, st.FlushTime, st.MergeTime
 	m.EntriesMerged, m.BytesFlushed, m.BytesMerged = st.EntriesMerged, st.BytesFlushed, st.BytesMerged
 	m.VersionsHeld, m.RetiredFiles = db.versions.Held()
@@ -70,17 +68,7 @@ func (db *DB) Metrics() (Metrics, error) {
 
 // pendingPages estimates the pages that rows would fill as plain (key, TID) entries of an index.
 func pendingPages(ix *version.Index, rows int64) int64 {
-	const tidBytes, usable, stringGuess = 8, 8192 - 32, 24
-	entry := int64(tidBytes)
-	for _, c := range ix.Def.Columns {
-		switch c.Type.Width() {
-		case value.Word32:
-			entry += 4
-		case value.Word64:
-			entry += 8
-		default:
-			entry += stringGuess
-		}
-	}
+	const tidBytes, usable = 6, page.Size - page.HeaderSize
+	entry := ix.Def.KeyBytes() + tidBytes
 	return (rows*entry + usable - 1) / usable
 }

@@ -23,6 +23,9 @@ type Options struct {
 	// MergeFanIn is how many runs of about one size are merged into one. Default 8: every entry is rewritten once for
 	// each factor of 8 of the table's size, and a query looks into fewer than 8 runs for each. From 2 to 64.
 	MergeFanIn int
+	// PendingListLimit is PostgreSQL's gin_pending_list_limit, in bytes, of indexes that have none of their own: see
+	// IndexOptions. Default 4 MiB, from 64 KiB to 2 TiB.
+	PendingListLimit int64
 	// ReadOnly opens an existing database without changing it. Default false.
 	ReadOnly bool
 	// Logger receives what happens in the background. Default: slog.Default().
@@ -37,6 +40,8 @@ const (
 	maxMemoryLimit     = 1 << 40
 	maxWorkers         = 256
 	defaultFanIn       = 8
+
+	defaultPendingListLimit = 4 << 20
 )
 
 // withDefaults checks o, reporting everything that is wrong with it at once, and fills in the defaults.
@@ -54,6 +59,7 @@ func (o *Options) withDefaults() (Options, error) {
 	check("MemoryLimit", out.MemoryLimit, minMemoryLimit, maxMemoryLimit)
 	check("Workers", int64(out.Workers), 1, maxWorkers)
 	check("MergeFanIn", int64(out.MergeFanIn), 2, 64)
+	check("PendingListLimit", out.PendingListLimit, minPendingListLimit, maxPendingListLimit)
 	if len(errs) > 0 {
 		return out, &Error{Kind: ErrInvalid, Code: codeInvalidParameter, Message: "invalid options", Object: "Options", Err: errors.Join(errs...)}
 	}
@@ -65,6 +71,9 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if out.MergeFanIn == 0 {
 		out.MergeFanIn = defaultFanIn
+	}
+	if out.PendingListLimit == 0 {
+		out.PendingListLimit = defaultPendingListLimit
 	}
 	if out.Logger == nil {
 		out.Logger = slog.Default()

@@ -7,6 +7,7 @@ import (
 
 	"wideleaf/catalog"
 	"wideleaf/heap"
+	"wideleaf/pending"
 	"wideleaf/pgerr"
 	"wideleaf/query"
 	"wideleaf/query/sql"
@@ -80,6 +81,15 @@ func And(cs ...Condition) Condition { return sql.And(cs...) }
 func Or(cs ...Condition) Condition  { return sql.Or(cs...) }
 func Not(c Condition) Condition     { return sql.Not(c) }
 
+// pendingList returns the rows of tails that no run of a group holds.
+func pendingList(g *version.Group, tails []heap.Source) pending.List {
+	l := make(pending.List, len(tails))
+	for i, s := range tails {
+		l[i] = pending.Part{Source: s, From: g.Sorted(s.Number())}
+	}
+	return l
+}
+
 // queryTable returns a snapshot's table as the executor reads it.
 func queryTable(ts version.TableSnapshot) *query.Table {
 	t := ts.Table
@@ -101,9 +111,10 @@ func queryTable(ts version.TableSnapshot) *query.Table {
 	}
 	q.Indexes = make([]query.Index, 0, indexes)
 	for _, g := range t.Groups {
+		waiting := pendingList(g, q.Sources[q.Flushed:])
 		for i, ix := range g.Indexes {
 			if ix.Def.Ready {
-				q.Indexes = append(q.Indexes, query.Index{Def: ix.Def, Method: ix.Method, Runs: g.RunsOf(i)})
+				q.Indexes = append(q.Indexes, query.Index{Def: ix.Def, Method: ix.Method, Runs: g.RunsOf(i), Pending: waiting})
 			}
 		}
 	}

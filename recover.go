@@ -51,13 +51,14 @@ func (db *DB) recover() error {
 		}
 	})
 	db.pool = vacuum.NewPool(vacuum.Options{
-		Store:    db.store,
-		Versions: db.versions,
-		Cache:    db.cache,
-		Workers:  db.o.Workers,
-		FanIn:    db.o.MergeFanIn,
-		Logger:   db.o.Logger,
-		Changed:  db.measurePressure,
+		Store:            db.store,
+		Versions:         db.versions,
+		Cache:            db.cache,
+		Workers:          db.o.Workers,
+		FanIn:            db.o.MergeFanIn,
+		PendingListLimit: db.o.PendingListLimit,
+		Logger:           db.o.Logger,
+		Changed:          db.measurePressure,
 	})
 	for _, t := range tables {
 		w := tableWriter{tail: t.Active.Tail}
@@ -71,6 +72,7 @@ func (db *DB) recover() error {
 			tables = db.loading
 		}
 		tables[t.Def.Name] = db.newTable(t.Def, w)
+		tables[t.Def.Name].planSorting()
 	}
 	if err := db.compareLastClose(); err != nil {
 		return err

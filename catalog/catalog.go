@@ -134,4 +134,24 @@ type Index struct {
 	Columns []IndexColumn
 	Group   uint32 // column group: flushed, merged and stored together
 	Ready   bool   // every flushed segment is in a run of it, so that queries may use it
+
+	NoFastUpdate     bool  // fastupdate=off: the commit takes new rows up
+	PendingListLimit int64 // gin_pending_list_limit in bytes; 0: the database's
+}
+
+// KeyBytes is what a row's key takes in a plain page: the pending list's measure. A string counts as stringGuess bytes.
+func (ix *Index) KeyBytes() int64 {
+	const stringGuess = 16
+	n := int64(0)
+	for _, c := range ix.Columns {
+		switch c.Type.Width() {
+		case value.Word32:
+			n += 4
+		case value.Word64:
+			n += 8
+		default:
+			n += stringGuess
+		}
+	}
+	return n
 }

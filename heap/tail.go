@@ -344,31 +344,44 @@ func (v TailView) Gather(ctx context.Context, attno int, offs []uint16, dst *val
 
 // Column is Source's.
 func (v TailView) Column(ctx context.Context, attno int, dst *value.Vector) error {
+	return v.Interval(ctx, attno, 0, v.rows, dst)
+}
+
+// Interval appends the values of the rows [from, to) to dst, which has been Reset to the column's type.
+func (v TailView) Interval(ctx context.Context, attno, from, to int, dst *value.Vector) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	p, ok := v.tail.place[attno]
 	if !ok {
-		for range v.rows {
+		for range to - from {
 			dst.AppendNull()
 		}
 		return nil
 	}
 	var nulls [fullChunk / 64]uint64
-	for start := 0; start < v.rows; {
-		c, _, size := chunkOf(start)
+	for from < to {
+		c, start, size := chunkOf(from)
 		vec := v.vector(p, c, start, size, nulls[:])
+		lo, hi := from-start, min(to-start, vec.N)
 		base := dst.N
-		dst.U32 = append(dst.U32, vec.U32...)
-		dst.U64 = append(dst.U64, vec.U64...)
-		dst.Str = append(dst.Str, vec.Str...)
-		dst.N += vec.N
-		for w, x := range vec.Nulls {
-			for ; x != 0; x &= x - 1 {
-				dst.SetNull(base + w<<6 + bits.TrailingZeros64(x))
+		switch {
+		case vec.U32 != nil:
+			dst.U32 = append(dst.U32, vec.U32[lo:hi]...)
+		case vec.U64 != nil:
+			dst.U64 = append(dst.U64, vec.U64[lo:hi]...)
+		default:
+			dst.Str = append(dst.Str, vec.Str[lo:hi]...)
+		}
+		dst.N += hi - lo
+		for w := lo >> 6; w < len(vec.Nulls) && w<<6 < hi; w++ {
+			for x := vec.Nulls[w]; x != 0; x &= x - 1 {
+				if i := w<<6 + bits.TrailingZeros64(x); i >= lo && i < hi {
+					dst.SetNull(base + i - lo)
+				}
 			}
 		}
-		start += size
+		from = start + hi
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ var table = &catalog.Table{ID: 1, Name: "t", Columns: []catalog.Column{
 	{Attno: 3, Name: "c", Type: value.Int8},
 }}
 
-// list returns a list of tails with the given values of column a; b is "x", c its row number in the tail.
+// list returns a list of all rows of tails with the given values of column a; b is "x", c its row number in the tail.
 func list(tails ...[]value.Value) List {
 	var l List
 	for i, vals := range tails {
@@ -36,7 +36,7 @@ func list(tails ...[]value.Value) List {
 		}
 		tail := heap.NewTail(table, uint64(7+2*i))
 		tail.Append(cols, 0, len(vals))
-		l = append(l, tail.View(len(vals)))
+		l = append(l, Part{Source: tail.View(len(vals))})
 	}
 	return l
 }
@@ -56,16 +56,17 @@ func TestSelectAndCount(t *testing.T) {
 		r.Nulls = rapid.Bool().Draw(t, "nulls")
 		want := []tid.TID(nil)
 		rows := 0
+		l := list(tails...)
 		for i, vals := range tails {
-			rows += len(vals)
+			l[i].From = rapid.IntRange(0, len(vals)).Draw(t, "from")
+			rows += len(vals) - l[i].From
 			for n, v := range vals {
-				if v.IsNull() && r.Nulls || !v.IsNull() && int64(lo) <= v.Int() && v.Int() <= int64(hi) {
+				if n >= l[i].From && (v.IsNull() && r.Nulls || !v.IsNull() && int64(lo) <= v.Int() && v.Int() <= int64(hi)) {
 					want = append(want, tid.New(uint64(7+2*i), uint16(n)))
 				}
 			}
 		}
 
-		l := list(tails...)
 		b := tid.NewBuilder(0, 20)
 		if err := l.Select(context.Background(), 1, r, b); err != nil {
 			t.Fatal(err)

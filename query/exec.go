@@ -6,7 +6,6 @@ import (
 	"math/bits"
 
 	"wideleaf/heap"
-	"wideleaf/pending"
 	"wideleaf/tid"
 )
 
@@ -22,14 +21,13 @@ type executor struct {
 	first     uint64 // segments [first, end)
 	end       uint64
 	rows      float64
-	pending   pending.List
 	estimates map[*Pred]estimate
 	half      bool // it runs beside another, and starts no more
 }
 
 func newExecutor(ctx context.Context, t *Table) *executor {
 	first, end := t.segments()
-	return &executor{ctx: ctx, t: t, first: first, end: end, rows: float64(t.Rows()), pending: pending.List(t.Sources[t.Flushed:])}
+	return &executor{ctx: ctx, t: t, first: first, end: end, rows: float64(t.Rows())}
 }
 
 // Where returns the exact set of the rows for which p holds. The caller may release it.

@@ -139,7 +139,7 @@ func (e *executor) scan(p *path, preds []*Pred, within *tid.Set) (*tid.Set, erro
 			recheck = append(recheck, r.Span())
 		}
 	}
-	if err := e.scanPending(preds, b); err != nil {
+	if err := e.scanPending(p.index.Pending, preds, b); err != nil {
 		return nil, err
 	}
 	s := b.Set()
@@ -150,23 +150,19 @@ func (e *executor) scan(p *path, preds []*Pred, within *tid.Set) (*tid.Set, erro
 }
 
 // scanPending adds the pending rows that satisfy all of preds.
-func (e *executor) scanPending(preds []*Pred, b *tid.Builder) error {
+func (e *executor) scanPending(waiting pending.List, preds []*Pred, b *tid.Builder) error {
 	if len(preds) == 1 && preds[0].Kind == Column {
-		return e.pending.Select(e.ctx, preds[0].Attno, preds[0].Ranges, b)
+		return waiting.Select(e.ctx, preds[0].Attno, preds[0].Ranges, b)
 	}
-	return e.addHolding(e.pending, preds, b)
-}
-
-func (e *executor) addHolding(sources pending.List, preds []*Pred, b *tid.Builder) error {
-	view := *e
-	table := *e.t
-	view.t = &table
-	table.Sources = sources
-	for m, err := range view.matches(candidates{rest: preds}) {
-		if err != nil {
+	out := tid.NewBits()
+	defer out.Release()
+	for part, cand := range waiting.All() {
+		words := out[:len(cand)]
+		if err := e.allOf(part.Source, preds, cand, words); err != nil {
 			return err
 		}
-		b.AddBits(m.src.Number(), m.bits)
+		b.AddBits(part.Number(), out)
+		clear(words)
 	}
 	return nil
 }
@@ -220,7 +216,7 @@ func (e *executor) countByIndex(p *Pred) (n int64, ok bool, err error) {
 		}
 		n += k
 	}
-	k, err := e.pending.Count(e.ctx, p.Attno, p.Ranges)
+	k, err := pa.index.Pending.Count(e.ctx, p.Attno, p.Ranges)
 	return n + k, err == nil, err
 }
 
@@ -403,7 +399,7 @@ func (e *executor) estimatePath(p *path, preds []*Pred) (estimate, error) {
 	if intervals > 1 {
 		est.index += intervalsCost(intervals, len(p.index.Runs))
 	}
-	if waiting := float64(e.pending.Rows()); waiting > 0 {
+	if waiting := float64(p.index.Pending.Rows()); waiting > 0 {
 		for _, c := range preds {
 			est.index += costPage * columnPages(waiting, c.Type) * pageWeight(len(c.Ranges.Words)+len(c.Ranges.Strings))
 		}

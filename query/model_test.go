@@ -12,6 +12,7 @@ import (
 	"wideleaf/am"
 	"wideleaf/catalog"
 	"wideleaf/page"
+	"wideleaf/pending"
 	"wideleaf/tid"
 	"wideleaf/value"
 )
@@ -74,6 +75,18 @@ func (m *model) table(method am.Method, indexes ...[]catalog.IndexColumn) *Table
 			n := min(1+at%2, m.flushed-at) // runs of one and of two segments
 			ix.Runs = append(ix.Runs, m.run(method, ix.Def, m.segs[at:at+n]))
 			at += n
+		}
+		for at, s := range m.segs[m.flushed:] {
+			// Of its first rows, a tail has a mini-run or two, or none.
+			p := pending.Part{Source: t.Sources[m.flushed+at]}
+			for range (at + i) % 3 {
+				next := p.From + (s.end-s.start-p.From+1)/2
+				if next > p.From {
+					ix.Runs = append(ix.Runs, m.run(method, ix.Def, []modelSegment{{s.number, s.start + p.From, s.start + next}}))
+				}
+				p.From = next
+			}
+			ix.Pending = append(ix.Pending, p)
 		}
 		t.Indexes = append(t.Indexes, ix)
 	}

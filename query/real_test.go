@@ -2,6 +2,7 @@ package query
 
 import (
 	"iter"
+	"slices"
 	"wideleaf/am"
 	"wideleaf/catalog"
 	"wideleaf/heap"
@@ -62,7 +63,9 @@ func realRun(m *model, method am.Method, def *catalog.Index, span am.Span, segs 
 	}
 	var runs []am.Run
 	for _, s := range segs {
-		src := am.Source{Base: tid.New(s.number, 0)}
+		src := am.Source{Base: tid.New(s.number, uint16(s.start-m.segs[slices.IndexFunc(m.segs, func(o modelSegment) bool {
+			return o.number == s.number
+		})].start))}
 		for _, c := range def.Columns {
 			src.Columns = append(src.Columns, m.vector(s, c.Attno))
 		}

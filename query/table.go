@@ -6,6 +6,7 @@ import (
 	"wideleaf/am"
 	"wideleaf/catalog"
 	"wideleaf/heap"
+	"wideleaf/pending"
 )
 
 // Table is one immutable view of a table: what a query of it reads. It is cheap to make, and may be shared by any
@@ -13,7 +14,7 @@ import (
 type Table struct {
 	Def     *catalog.Table
 	Sources []heap.Source // ascending Number
-	Flushed int           // Sources[:Flushed] are covered by exactly one run of every index; the rest is the pending list
+	Flushed int           // Sources[:Flushed] are covered by exactly one run of every index
 	Indexes []Index
 }
 
@@ -21,7 +22,9 @@ type Table struct {
 type Index struct {
 	Def    *catalog.Index
 	Method am.Method
-	Runs   []am.Run // disjoint spans, ascending
+	Runs   []am.Run // of flushed segments, with disjoint spans, ascending; then of rows of tails
+	// Pending is the rows that no run holds.
+	Pending pending.List
 }
 
 // Rows returns the number of rows of the table.

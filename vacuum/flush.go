@@ -143,6 +143,7 @@ func (p *Pool) publishFlush(j Job, t *version.Table, seg version.SegmentRecord, 
 		for i, g := range t.Groups {
 			if r := runs[g.ID]; r != nil {
 				t.Groups[i] = withRuns(g, insertSorted(g.Runs, r, runFirst))
+				t.Groups[i].Minis = withoutMinis(g.Minis, j.Segment, 0)
 			}
 		}
 	})
@@ -152,7 +153,7 @@ func (p *Pool) publishFlush(j Job, t *version.Table, seg version.SegmentRecord, 
 func runFirst(r *version.GroupRun) uint64 { return r.Record.Span.First }
 
 func withRuns(g *version.Group, runs []*version.GroupRun) *version.Group {
-	return &version.Group{ID: g.ID, Indexes: g.Indexes, Runs: runs}
+	return &version.Group{ID: g.ID, Indexes: g.Indexes, Runs: runs, Minis: g.Minis}
 }
 
 // insertSorted returns a copy of s with x in its place.

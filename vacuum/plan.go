@@ -31,6 +31,19 @@ type GroupState struct {
 	Gaps []uint64 // flushed segments that no run of the group covers: it is being built
 	Busy bool     // a job works on the gaps
 	Runs []RunState
+	Tail TailState
+}
+
+// TailState is a group's share of its table's active tail.
+type TailState struct {
+	Segment  uint64
+	Minis    []Interval // mini-runs, which cover the first rows
+	Rows     int        // that the tail has
+	RowBytes int64      // of a row's keys, in the widest index of the group
+	Waiting  int64      // such bytes of all rows, sealed ones too, that no mini-run holds
+	Limit    int64      // from where rows are taken up: the least of the group's gin_pending_list_limits; 0: none
+	Sorted   bool       // the commits take rows up
+	Busy     bool       // a job or a commit takes rows up, or there is no memory for more
 }
 
 // RunState is a group run.
@@ -55,18 +68,20 @@ const (
 	Flush Kind = iota // turn a sealed tail into pages and runs
 	Fill              // write the run of a flushed segment for a group that is being built
 	Merge             // merge neighbouring runs of a group
+	Sort              // take pending rows of an active tail up into a mini-run
 )
 
-func (k Kind) String() string { return [...]string{"flush", "fill", "merge"}[k] }
+func (k Kind) String() string { return [...]string{"flush", "fill", "merge", "sort"}[k] }
 
 // Job is one piece of background work.
 type Job struct {
-	Kind    Kind
-	Table   uint32
-	Segment uint64   // Flush, Fill
-	Group   uint32   // Fill, Merge
-	Runs    []uint64 // Merge: ordinals of the runs, in the order of their spans
-	Entries uint64   // Merge: entries that it rewrites
+	Kind     Kind
+	Table    uint32
+	Segment  uint64   // Flush, Fill, Sort
+	Group    uint32   // Fill, Merge, Sort
+	Runs     []uint64 // Merge: ordinals of the runs, in the order of their spans
+	Entries  uint64   // Merge: entries that it rewrites
+	Interval          // Sort: offsets of the rows
 }
 
 // Plan lists the jobs that are due, most urgent first: sealed tails, oldest first, since they hold memory and stop
@@ -74,11 +89,15 @@ type Job struct {
 // While a tail is being flushed and nothing merged, a merge goes first: writers faster than two flushing workers
 // would otherwise pile up runs for as long as they last. It never lists a job on something busy.
 //
+// Pending rows over a limit come last: at full speed a tail is flushed before there is time for them, which takes them
+// out of every pending list at half the cost. Only when a list is half way to where writers wait for it does it come
+// first.
+//
 // Merging is tiered (O'Neil et al., the LSM-tree, 1996; Graefe's partitioned B-trees, 2003): a tier holds runs that
 // span about as many segments, and FanIn neighbours of one tier become one run of the next. So every entry is rewritten
 // once a tier, and a group has fewer than FanIn runs a tier.
 func Plan(s State, l Limits) []Job {
-	var flushes, fills, merges []Job
+	var urgent, flushes, fills, merges, sorts []Job
 	flushing, merging := false, false
 	backlog := map[uint32]int{} // runs by group
 	for _, t := range s.Tables {
@@ -91,6 +110,14 @@ func Plan(s State, l Limits) []Job {
 		for _, g := range t.Groups {
 			if len(g.Gaps) > 0 && !g.Busy {
 				fills = append(fills, Job{Kind: Fill, Table: t.ID, Group: g.ID, Segment: g.Gaps[0]})
+			}
+			if j, ok := planSort(g.Tail, l.FanIn); ok {
+				j.Table, j.Group = t.ID, g.ID
+				if g.Tail.Waiting > g.Tail.Limit*HardLimit/2 {
+					urgent = append(urgent, j)
+				} else {
+					sorts = append(sorts, j)
+				}
 			}
 			backlog[g.ID] = len(g.Runs)
 			merging = merging || slices.ContainsFunc(g.Runs, func(r RunState) bool { return r.Busy })
@@ -107,9 +134,29 @@ func Plan(s State, l Limits) []Job {
 		return cmp.Compare(a.Entries, b.Entries)
 	})
 	if flushing && !merging && len(merges) > 0 {
-		return slices.Concat(merges[:1], flushes, fills, merges[1:])
+		return slices.Concat(urgent, merges[:1], flushes, fills, merges[1:], sorts)
 	}
-	return slices.Concat(flushes, fills, merges)
+	return slices.Concat(urgent, flushes, fills, merges, sorts)
+}
+
+// HardLimit is how many times gin_pending_list_limit a pending list may hold: writers are slowed from three quarters of
+// that on, and wait there. By default it is the keys of half a million rows of 128 int4 columns, more than the memory for
+// tails holds.
+const HardLimit = 64
+
+// planSort finds the rows of a tail that are to be taken up: all that wait in it.
+func planSort(t TailState, fanIn int) (Job, bool) {
+	if t.Busy || t.Limit == 0 || t.Waiting <= t.Limit {
+		return Job{}, false
+	}
+	from := 0
+	if n := len(t.Minis); n > 0 {
+		from = t.Minis[n-1].To
+	}
+	if int64(t.Rows-from)*t.RowBytes <= t.Limit/2 {
+		return Job{}, false // most of what waits is sealed: flushing takes care of it
+	}
+	return Job{Kind: Sort, Segment: t.Segment, Interval: Interval{sortFrom(t.Minis, t.Rows, fanIn), t.Rows}}, true
 }
 
 // planMerges finds FanIn neighbouring idle runs of one tier.

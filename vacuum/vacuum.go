@@ -33,8 +33,10 @@ type Options struct {
 	Cache    *page.Cache
 	Workers  int // jobs at a time, at least 1
 	FanIn    int // see Limits
-	Logger   *slog.Logger
-	Changed  func() // called after every job, without locks
+	// PendingListLimit is gin_pending_list_limit, in bytes, of indexes that have none of their own.
+	PendingListLimit int64
+	Logger           *slog.Logger
+	Changed          func() // called after every job, without locks
 }
 
 // Pool runs background jobs until it is closed.
@@ -63,6 +65,7 @@ type Pool struct {
 // Stats counts what a pool has done.
 type Stats struct {
 	Flushes, Fills, Merges    int64
+	Sorts                     int64
 	EntriesMerged             int64
 	FlushTime, MergeTime      time.Duration
 	BytesFlushed, BytesMerged int64
@@ -264,8 +267,8 @@ func (j Job) keys() []busyKey {
 	switch j.Kind {
 	case Flush:
 		return []busyKey{{Flush, j.Table, j.Segment}}
-	case Fill:
-		return []busyKey{{Fill, j.Group, 0}}
+	case Fill, Sort:
+		return []busyKey{{j.Kind, j.Group, 0}}
 	}
 	keys := make([]busyKey, len(j.Runs))
 	for i, o := range j.Runs {
@@ -291,11 +294,38 @@ func (p *Pool) state() State {
 				gs.Runs = append(gs.Runs, RunState{r.Record.Ordinal, r.Record.Span, r.Record.Entries,
 					p.busy[busyKey{Merge, g.ID, r.Record.Ordinal}]})
 			}
+			gs.Tail = p.tailState(t, g, sn.Visible(t.Def.ID))
 			ts.Groups = append(ts.Groups, gs)
 		}
 		s.Tables = append(s.Tables, ts)
 	}
 	return s
+}
+
+// tailState describes what a table's active tail, of so many visible rows, has for a group. p.mu is held.
+func (p *Pool) tailState(t *version.Table, g *version.Group, visible int) TailState {
+	s := TailState{Segment: t.Active.Tail.Segment(), Rows: visible, Busy: p.busy[busyKey{Sort, g.ID, 0}] || !MaySort(t, g)}
+	s.Minis = intervals(g, s.Segment)
+	s.RowBytes, s.Limit, _ = PendingLimit(g, p.o.PendingListLimit)
+	s.Waiting = g.PendingRows(t, visible) * s.RowBytes
+	return s
+}
+
+// PendingLimit returns what the pending list of a group is measured by: the bytes of a row's keys in its widest index, the
+// least of its indexes' gin_pending_list_limits (0 for a group without indexes), and whether commits take rows up.
+func PendingLimit(g *version.Group, byDefault int64) (rowBytes, limit int64, sorted bool) {
+	for _, ix := range g.Indexes {
+		rowBytes = max(rowBytes, ix.Def.KeyBytes())
+		l := ix.Def.PendingListLimit
+		if l == 0 {
+			l = byDefault
+		}
+		if limit == 0 || l < limit {
+			limit = l
+		}
+		sorted = sorted || ix.Def.NoFastUpdate
+	}
+	return rowBytes, limit, sorted
 }
 
 // Gaps returns the flushed segments that no run of the group covers.
@@ -329,6 +359,9 @@ func (p *Pool) run(j Job) (err error) {
 	case Fill:
 		err = p.fill(j)
 		st.Fills = 1
+	case Sort:
+		err = p.sort(j)
+		st.Sorts = 1
 	case Merge:
 		st.BytesMerged, err = p.merge(j)
 		st.Merges, st.EntriesMerged, st.MergeTime = 1, int64(j.Entries), time.Since(start)
@@ -341,6 +374,7 @@ func (p *Pool) run(j Job) (err error) {
 	defer p.mu.Unlock()
 	p.stats.Flushes += st.Flushes
 	p.stats.Fills += st.Fills
+	p.stats.Sorts += st.Sorts
 	p.stats.Merges += st.Merges
 	p.stats.EntriesMerged += st.EntriesMerged
 	p.stats.FlushTime += st.FlushTime

@@ -48,20 +48,76 @@ type Group struct {
 	ID      uint32
 	Indexes []*Index // by ID
 	Runs    []*GroupRun
+	Minis   []*MiniRun // ascending; those of one tail cover its first rows
 
 	once    sync.Once
 	byIndex [][]am.Run
 }
 
-// RunsOf returns the runs of the i-th index, in the order of their spans. They are put together once a group, not once
-// a query: with an index on every column that was half the time of a count.
+// MiniRun is a run of every index of a group over some rows of a tail, in memory. It goes when its segment is flushed.
+type MiniRun struct {
+	Segment  uint64
+	From, To int // offsets
+	Bytes    int64
+	Runs     map[uint32]am.Run // by index ID
+}
+
+// Sorted returns how many of the first rows of a tail are in mini-runs.
+func (g *Group) Sorted(segment uint64) int {
+	n := 0
+	for _, m := range g.Minis {
+		if m.Segment == segment {
+			n = max(n, m.To)
+		}
+	}
+	return n
+}
+
+// PendingRows returns how many of the rows in a table's tails no run or mini-run of the group holds, its active tail
+// having so many visible rows.
+func (g *Group) PendingRows(t *Table, visible int) int64 {
+	n := int64(visible)
+	for _, s := range t.Sealed {
+		n += int64(s.Rows)
+	}
+	for _, m := range g.Minis {
+		n -= int64(m.To - m.From)
+	}
+	return max(n, 0)
+}
+
+// MiniBytesOf returns what the mini-runs of a segment take in memory, MiniBytes what all take.
+func (g *Group) MiniBytesOf(segment uint64) int64 {
+	n := int64(0)
+	for _, m := range g.Minis {
+		if m.Segment == segment {
+			n += m.Bytes
+		}
+	}
+	return n
+}
+
+// MiniBytes returns what all mini-runs take in memory.
+func (g *Group) MiniBytes() int64 {
+	n := int64(0)
+	for _, m := range g.Minis {
+		n += m.Bytes
+	}
+	return n
+}
+
+// RunsOf returns the runs of the i-th index: those of segments in the order of their spans, then those in memory. They
+// are put together once a group, not once a query: with an index on every column that was half the time of a count.
 func (g *Group) RunsOf(i int) []am.Run {
 	g.once.Do(func() {
-		runs := make([]am.Run, 0, len(g.Indexes)*len(g.Runs))
+		runs := make([]am.Run, 0, len(g.Indexes)*(len(g.Runs)+len(g.Minis)))
 		for _, ix := range g.Indexes {
 			first := len(runs)
 			for _, r := range g.Runs {
 				runs = append(runs, r.Runs[ix.Def.ID])
+			}
+			for _, m := range g.Minis {
+				runs = append(runs, m.Runs[ix.Def.ID])
 			}
 			g.byIndex = append(g.byIndex, runs[first:len(runs):len(runs)])
 		}

@@ -212,7 +212,7 @@ func TestSizes(t *testing.T) {
 		{"serial", serial, blocks*(16+112) + 9*head + head + 8 + 9*12},
 	} {
 		run, mem := buildRun(t, singleIndex(value.Int4), 0, c.v)
-		if mem.Bytes() != c.want {
+		if mem.Bytes() != int64(c.want) {
 			t.Errorf("%s: %d bytes, expected %d", c.name, mem.Bytes(), c.want)
 		}
 		if err := run.Check(context.Background()); err != nil {
