@@ -21,7 +21,7 @@ func (db *DB) Check(ctx context.Context) error {
 	for _, t := range sn.Version().Tables() {
 		for _, s := range t.Segments {
 			if err := s.Check(ctx); err != nil {
-				return cause(ctx, t.Def.Name, err)
+				return db.cause(ctx, t.Def.Name, err)
 			}
 		}
 		for _, g := range t.Groups {
@@ -34,7 +34,7 @@ func (db *DB) Check(ctx context.Context) error {
 				}
 				for _, ix := range g.Indexes {
 					if err := checkRun(ctx, r.Runs[ix.Def.ID], rows); err != nil {
-						return cause(ctx, ix.Def.Name, err)
+						return db.cause(ctx, ix.Def.Name, err)
 					}
 				}
 			}

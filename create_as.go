@@ -26,7 +26,7 @@ func (db *DB) CreateTableAs(ctx context.Context, name string, cols []Column, fil
 	defer done()
 	t, err := db.createTable(ctx, name, cols, true)
 	if err != nil {
-		return nil, cause(ctx, name, err)
+		return nil, db.cause(ctx, name, err)
 	}
 	revealed := false
 	defer func() {
@@ -40,7 +40,7 @@ func (db *DB) CreateTableAs(ctx context.Context, name string, cols []Column, fil
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, cause(ctx, name, err)
+		return nil, db.cause(ctx, name, err)
 	}
 	if err := db.revealTable(t); err != nil {
 		return nil, wrap(name, err)

@@ -60,8 +60,9 @@ type DB struct {
 // defaults. What a crash left is put in order: rows committed and not flushed are read back from the log; indexes whose
 // building was cut short, and tables whose filling was (CreateTableAs), are removed.
 //
-// It fails with ErrInvalid when the directory is something else, in use (55006), or of a newer format, and with
-// ErrCorrupt when anything that must be there is missing or damaged.
+// It fails with ErrNotFound when the directory holds something else, ErrInvalid when it is in use (55006) or of a newer
+// format (0A000), ErrReadOnly when it may not be written (42501), ErrFull when the disk is full, and ErrCorrupt when
+// anything that must be there is missing or damaged (see Options.Salvage).
 func Open(dir string, o *Options) (*DB, error) {
 	opts, err := o.withDefaults()
 	if err != nil {
@@ -201,14 +202,37 @@ func (db *DB) during(ctx context.Context) (context.Context, func()) {
 }
 
 // cause turns the error of a call under a context of during into what its caller should see.
-func cause(ctx context.Context, object string, err error) error {
+func (db *DB) cause(ctx context.Context, object string, err error) error {
 	if err != nil && errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		var e *Error
 		if errors.As(context.Cause(ctx), &e) {
 			return e
 		}
 	}
+	var damaged *page.CorruptError
+	if errors.As(err, &damaged) {
+		object = db.relation(damaged.Relation, object)
+	}
 	return wrap(object, err)
+}
+
+// relation returns the name of a table or index, or other when there is none of that number.
+func (db *DB) relation(id uint32, other string) string {
+	sn := db.versions.Acquire()
+	defer sn.Release()
+	for _, t := range sn.Version().Tables() {
+		if t.Def.ID == id {
+			return t.Def.Name
+		}
+		for _, g := range t.Groups {
+			for _, ix := range g.Indexes {
+				if ix.Def.ID == id {
+					return ix.Def.Name
+				}
+			}
+		}
+	}
+	return other
 }
 
 // Table returns the table of a name: the exact one, or the only one that differs in case alone.
@@ -261,5 +285,8 @@ func (db *DB) Settle(ctx context.Context) error {
 	defer db.leave()
 	ctx, done := db.during(ctx)
 	defer done()
-	return cause(ctx, "", db.pool.Settle(ctx))
+	if err := ctx.Err(); err != nil {
+		return db.cause(ctx, "", err)
+	}
+	return db.cause(ctx, "", db.pool.Settle(ctx))
 }

@@ -95,6 +95,7 @@ func (t *Table) altered(a *alteration) {
 	for _, ix := range t.indexes() {
 		w.limitKeys(def, ix)
 	}
+	t.planSorting()
 	t.db.measurePressure()
 	t.db.pool.Notify()
 }
@@ -271,9 +272,9 @@ func (t *Table) SetNotNull(ctx context.Context, column string) error {
 	}
 	ts.Release()
 	if err != nil {
-		return cause(ctx, t.Name(), err)
+		return t.db.cause(ctx, t.Name(), err)
 	}
-	return cause(ctx, t.Name(), t.alter(ctx, func(a *alteration) error {
+	return t.db.cause(ctx, t.Name(), t.alter(ctx, func(a *alteration) error {
 		c, err := a.column(column)
 		if err != nil {
 			return err

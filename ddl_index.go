@@ -72,7 +72,7 @@ func (t *Table) CreateIndexes(ctx context.Context, defs ...IndexDef) error {
 	ctx, done := db.during(ctx)
 	defer done()
 	if err := ctx.Err(); err != nil {
-		return cause(ctx, table, err)
+		return db.cause(ctx, table, err)
 	}
 	indexes := make([]*version.Index, len(defs))
 	for i, d := range defs {
@@ -83,7 +83,7 @@ func (t *Table) CreateIndexes(ctx context.Context, defs ...IndexDef) error {
 	}
 	ids, err := db.registerIndexes(t, indexes)
 	if err != nil {
-		return cause(ctx, table, err)
+		return db.cause(ctx, table, err)
 	}
 	if err = t.checkPendingKeys(ctx, indexes); err == nil {
 		db.pool.Notify()
@@ -96,7 +96,7 @@ func (t *Table) CreateIndexes(ctx context.Context, defs ...IndexDef) error {
 		if undo := db.removeIndexes(t, ids); undo != nil {
 			db.o.Logger.Error("could not remove a half-built index; the next open will", "table", table, "err", undo)
 		}
-		return cause(ctx, table, err)
+		return db.cause(ctx, table, err)
 	}
 	return nil
 }
@@ -544,6 +544,9 @@ func (t *Table) indexes() []*version.Index {
 
 // Indexes returns the table's indexes that queries may use, in the order of their creation.
 func (t *Table) Indexes() []IndexInfo {
+	if t == nil || t.db == nil {
+		return nil
+	}
 	ts, ok := t.db.versions.AcquireTable(t.id)
 	if !ok {
 		return nil

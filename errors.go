@@ -3,6 +3,7 @@ package wideleaf
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"syscall"
 
 	"wideleaf/am"
@@ -48,15 +49,19 @@ func wrap(object string, err error) error {
 		return make(ErrCanceled, pgerr.QueryCanceled, "canceling statement due to user request")
 	case errors.Is(err, context.DeadlineExceeded):
 		return make(ErrCanceled, pgerr.QueryCanceled, "canceling statement due to statement timeout")
+	case errors.Is(err, store.ErrNewer):
+		return make(ErrInvalid, pgerr.FeatureNotSupported, quoted(object)+"is of a newer format than this version can read")
 	case errors.Is(err, page.ErrCorrupt), errors.Is(err, store.ErrCorrupt):
 		return make(ErrCorrupt, pgerr.DataCorrupted, quoted(object)+"is damaged")
 	case errors.Is(err, am.ErrKeyTooLong):
 		return make(ErrInvalid, pgerr.ProgramLimitExceeded, quoted(object)+"has a key that is too long")
-	case errors.Is(err, syscall.ENOSPC):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return make(ErrFull, pgerr.DiskFull, "could not write: no space left on device")
 	case errors.Is(err, store.ErrInUse):
 		return make(ErrInvalid, pgerr.ObjectInUse, "the database is in use by another process")
-	case errors.Is(err, store.ErrNotFound):
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return make(ErrReadOnly, pgerr.InsufficientPrivilege, quoted(object)+"may not be written")
+	case errors.Is(err, store.ErrNotFound), errors.Is(err, syscall.ENOTDIR):
 		return make(ErrNotFound, pgerr.UndefinedFile, quoted(object)+"is not a database")
 	case errors.Is(err, store.ErrClosed):
 		return make(ErrClosed, pgerr.AdminShutdown, "the database is closed")

@@ -102,7 +102,7 @@ func (db *DB) CleanPendingList(ctx context.Context, index string) (pages int64, 
 	ctx, done := db.during(ctx)
 	defer done()
 	if err := ctx.Err(); err != nil {
-		return 0, cause(ctx, index, err)
+		return 0, db.cause(ctx, index, err)
 	}
 	t, ix := db.findIndex(index)
 	if t == nil {
@@ -110,7 +110,7 @@ func (db *DB) CleanPendingList(ctx context.Context, index string) (pages int64, 
 	}
 	before, err := t.pendingPages(ctx, ix)
 	if err != nil || before == 0 {
-		return 0, cause(ctx, index, err)
+		return 0, db.cause(ctx, index, err)
 	}
 	ts, err := t.acquire()
 	if err != nil {
@@ -140,10 +140,10 @@ func (db *DB) CleanPendingList(ctx context.Context, index string) (pages int64, 
 		return !slices.ContainsFunc(ts.Table.Groups, func(g *version.Group) bool { return has(g) && g.Sorted(active) < rows })
 	})
 	if err != nil {
-		return 0, cause(ctx, index, err)
+		return 0, db.cause(ctx, index, err)
 	}
 	after, err := t.pendingPages(ctx, ix)
-	return max(before-after, 0), cause(ctx, index, err)
+	return max(before-after, 0), db.cause(ctx, index, err)
 }
 
 // pendingPages returns how many pages the pending list of an index would fill.

@@ -278,6 +278,9 @@ func (t *Table) Flush(ctx context.Context) error {
 	defer t.db.leave()
 	ctx, done := t.db.during(ctx)
 	defer done()
+	if err := ctx.Err(); err != nil {
+		return t.db.cause(ctx, t.Name(), err)
+	}
 	var last uint64
 	err := t.db.between(func(g *commitGroup) error {
 		w := &t.w
@@ -298,7 +301,7 @@ func (t *Table) Flush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return cause(ctx, t.def().Name, t.db.pool.Wait(ctx, func() bool {
+	return t.db.cause(ctx, t.def().Name, t.db.pool.Wait(ctx, func() bool {
 		ts, ok := t.db.versions.AcquireTable(t.id)
 		if !ok {
 			return true

@@ -37,6 +37,7 @@ const (
 	ReadOnlySQLTransaction    = "25006"
 	DependentObjectsExist     = "2BP01"
 	SerializationFailure      = "40001"
+	InsufficientPrivilege     = "42501"
 	SyntaxError               = "42601"
 	InvalidName               = "42602"
 	NameTooLong               = "42622"

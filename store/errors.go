@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/cockroachdb/pebble/v2"
 )
@@ -21,6 +22,8 @@ var (
 	ErrInUse = errors.New("database is in use")
 	// ErrNotFound: there is no database in the directory.
 	ErrNotFound = errors.New("there is no database")
+	// ErrNewer: the database was written by a later version of the program.
+	ErrNewer = errors.New("database is of a newer format")
 )
 
 // CorruptError says what is missing or damaged. It matches ErrCorrupt.
@@ -50,9 +53,15 @@ func translate(err error) error {
 	case errors.Is(err, pebble.ErrReadOnly):
 		return ErrReadOnly
 	case pebble.IsCorruptionError(err):
-		return &CorruptError{"Pebble store", err.Error()}
+		return &CorruptError{"Pebble store", pebbleText(err)}
 	}
 	return err
+}
+
+// pebbleText returns what Pebble says of an error in one line, without marks that are meant for its own tools.
+func pebbleText(err error) string {
+	text := strings.ReplaceAll(err.Error(), "<corruption detail carrier>", "")
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // read runs a reading operation of Pebble.

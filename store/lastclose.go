@@ -51,7 +51,9 @@ func decodeClosing(b []byte) (c closing, err error) {
 		return c, corrupt(accountFile, "its checksum is wrong")
 	}
 	c.state = body[8]
-	if c.account, err = decodeAccount(body[16 : 16+accountSize]); err != nil {
+	if c.account, err = decodeAccount(body[16 : 16+accountSize]); errors.Is(err, ErrNewer) {
+		return c, err
+	} else if err != nil {
 		return c, corrupt(accountFile, "%s", err)
 	}
 	c.data = body[accountFileHeader:]

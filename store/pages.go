@@ -226,7 +226,7 @@ func (r *reader) damaged(block uint32, format string, args ...any) error {
 // failed gives a reading error of a block its kind.
 func (r *reader) failed(block uint32, err error) error {
 	if pebble.IsCorruptionError(err) {
-		return r.damaged(block, "%s", err)
+		return r.damaged(block, "%s", pebbleText(err))
 	}
 	return translate(err)
 }

@@ -52,6 +52,9 @@ func (a account) append(b []byte) []byte {
 }
 
 func decodeAccount(b []byte) (account, error) {
+	if len(b) > 0 && b[0] > accountVersion {
+		return account{}, fmt.Errorf("%w, %d instead of %d", ErrNewer, b[0], accountVersion)
+	}
 	if len(b) != accountSize || b[0] != accountVersion {
 		return account{}, fmt.Errorf("it has %d bytes and version %d", len(b), append(b, 0)[0])
 	}
@@ -267,7 +270,9 @@ func (db *DB) loadBooks(bad func(error)) (exists bool, err error) {
 			return corrupt("account of the records", "its checksum is wrong")
 		}
 		exists = true
-		if b.account, err = decodeAccount(value); err != nil {
+		if b.account, err = decodeAccount(value); errors.Is(err, ErrNewer) {
+			return err
+		} else if err != nil {
 			return corrupt("account of the records", "%s", err)
 		}
 		return nil

@@ -237,9 +237,11 @@ func (db *DB) openPebble(create bool) (err error) {
 		case errors.Is(err, pebble.ErrDBDoesNotExist) && create:
 			err = fmt.Errorf("%w in %q", ErrNotFound, db.dir)
 		case errors.Is(err, pebble.ErrDBDoesNotExist), !create && errors.Is(err, fs.ErrNotExist):
-			err = corrupt("MANIFEST or a file it names", "%s", err)
+			err = corrupt("MANIFEST or a file it names", "%s", pebbleText(err))
 		case pebble.IsCorruptionError(err), strings.Contains(err.Error(), "object size mismatch"):
-			err = corrupt("Pebble store", "%s", err)
+			err = corrupt("Pebble store", "%s", pebbleText(err))
+		case strings.Contains(err.Error(), "unknown format major version"):
+			err = fmt.Errorf("%w: %s", ErrNewer, pebbleText(err))
 		default:
 			err = fmt.Errorf("cannot open the Pebble store: %w", err)
 		}
