@@ -623,3 +623,43 @@ func TestHalfBuiltIndexIsRemoved(t *testing.T) {
 		t.Errorf("%d index records, want 1", records)
 	}
 }
+
+// A database that was closed between the sealing of a tail and the end of its flush is whole.
+func TestCloseBeforeFlushEnds(t *testing.T) {
+	ctx := t.Context()
+	o := testOptions(vfs.NewMem())
+	db := mustOpen(t, "db", o)
+	tb, err := db.CreateTable(ctx, "t", intColumns(2)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tb.Insert(ctx, []any{1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	db.pool.Pause()
+	if _, err := tb.seal(); err != nil {
+		t.Fatal(err)
+	}
+	for rows := range int64(2) { // a second time with a row behind the sealed tail
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		db = mustOpen(t, "db", o)
+		if tb, err = db.Table("t"); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, tb, ""); n != 1+rows {
+			t.Fatalf("%d rows, want %d", n, 1+rows)
+		}
+		db.pool.Pause()
+		if _, err := tb.seal(); err != nil {
+			t.Fatal(err)
+		}
+		if err := tb.Insert(ctx, []any{1, 2}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(db.Check(ctx), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}

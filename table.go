@@ -281,10 +281,25 @@ func (t *Table) Flush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return t.db.cause(ctx, t.Name(), err)
 	}
-	var last uint64
-	err := t.db.between(func(g *commitGroup) error {
+	last, err := t.seal()
+	if err != nil {
+		return err
+	}
+	return t.db.cause(ctx, t.def().Name, t.db.pool.Wait(ctx, func() bool {
+		ts, ok := t.db.versions.AcquireTable(t.id)
+		if !ok {
+			return true
+		}
+		defer ts.Release()
+		return len(ts.Table.Sealed) == 0 || ts.Table.Sealed[0].Tail.Segment() > last
+	}))
+}
+
+// seal seals the active tail if it has rows, and returns the segment that it is or would be.
+func (t *Table) seal() (segment uint64, err error) {
+	err = t.db.between(func(g *commitGroup) error {
 		w := &t.w
-		last = w.tail.Segment()
+		segment = w.tail.Segment()
 		if w.dropped {
 			return notFoundTable(t.def().Name)
 		}
@@ -298,17 +313,7 @@ func (t *Table) Flush(ctx context.Context) error {
 		g.publish()
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return t.db.cause(ctx, t.def().Name, t.db.pool.Wait(ctx, func() bool {
-		ts, ok := t.db.versions.AcquireTable(t.id)
-		if !ok {
-			return true
-		}
-		defer ts.Release()
-		return len(ts.Table.Sealed) == 0 || ts.Table.Sealed[0].Tail.Segment() > last
-	}))
+	return segment, err
 }
 
 // TableSize is what a table takes.

@@ -394,8 +394,13 @@ func (s *Set) Commit(rows []Rows) {
 // NewActive returns an active tail whose first rows are visible.
 func NewActive(t *heap.Tail, visible int) *ActiveTail { return &ActiveTail{t, visible} }
 
-// LastTID returns the TID after the last row of the table, visible rows of the active tail counted.
+// LastTID returns the TID after the last row of the table, visible rows of the active tail counted. An empty active tail
+// that follows a sealed one says nothing: until a segment or a row of the next says so, nothing on disk ends the sealed.
 func (ts TableSnapshot) LastTID() tid.TID {
+	if n := len(ts.Table.Sealed); n > 0 && ts.visible == 0 {
+		last := ts.Table.Sealed[n-1]
+		return tid.New(last.Tail.Segment(), 0) + tid.TID(last.Rows)
+	}
 	return tid.New(ts.Table.Active.Tail.Segment(), 0) + tid.TID(ts.visible)
 }
 
