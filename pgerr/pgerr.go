@@ -27,6 +27,7 @@ var (
 // The SQLSTATE codes in use, by PostgreSQL's condition names.
 const (
 	FeatureNotSupported       = "0A000"
+	DivisionByZero            = "22012"
 	NumericValueOutOfRange    = "22003"
 	CharacterNotInRepertoire  = "22021"
 	InvalidTextRepresentation = "22P02"
@@ -51,6 +52,7 @@ const (
 	WrongObjectType           = "42809"
 	CannotCoerce              = "42846"
 	UndefinedFunction         = "42883"
+	AmbiguousFunction         = "42725"
 	UndefinedTable            = "42P01"
 	UndefinedParameter        = "42P02"
 	DuplicateTable            = "42P07"

@@ -146,7 +146,7 @@ func (b *binder) operand(e sql.Expr) (operand, error) {
 		if isComparison(e.Op) || isLike(e.Op) {
 			return operand{typ: boolType, expr: e}, nil
 		}
-		return operand{}, b.operator(e)
+		return b.operator(e)
 	case *sql.Call:
 		return operand{}, b.call(e)
 	}
@@ -157,22 +157,19 @@ func (b *binder) operand(e sql.Expr) (operand, error) {
 	return operand{typ: c.typ, con: c}, nil
 }
 
-// operator returns the error for an operator that has no place in conditions.
-func (b *binder) operator(e *sql.Binary) error {
-	l, err := b.operand(e.Left)
-	if err != nil {
-		return err
+// operator evaluates an operator between constants. With columns, and others than those of arithmetic, it has no place in
+// conditions.
+func (b *binder) operator(e *sql.Binary) (operand, error) {
+	l, r, err := b.operands(e.Left, e.Right)
+	switch {
+	case err != nil:
+		return operand{}, err
+	case isArithmetic(e.Op):
+		return b.arithmetic(e, l, r)
+	case e.Op == "^":
+		return operand{}, pgerr.New(pgerr.ErrInvalid, pgerr.FeatureNotSupported, "operator %s is not supported in conditions", e.Op).At(e.At)
 	}
-	r, err := b.operand(e.Right)
-	if err != nil {
-		return err
-	}
-	switch e.Op {
-	case "+", "-", "*", "/", "%", "^":
-		return pgerr.New(pgerr.ErrInvalid, pgerr.FeatureNotSupported, "operator %s is not supported in conditions",
-			e.Op).At(e.At)
-	}
-	return noOperator(e.Op, l.typ, r.typ, e.At)
+	return operand{}, noOperator(e.Op, l.typ, r.typ, e.At)
 }
 
 // call returns the error for a function call.

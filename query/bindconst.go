@@ -51,7 +51,7 @@ func (b *binder) constant(e sql.Expr) (*constant, error) {
 			return nil, err
 		}
 		if o.con != nil && o.typ == unknownType && !o.con.null {
-			return nil, &pgerr.Error{Kind: pgerr.ErrInvalid, Code: "42725", Position: e.At,
+			return nil, &pgerr.Error{Kind: pgerr.ErrInvalid, Code: pgerr.AmbiguousFunction, Position: e.At,
 				Message: "operator is not unique: " + e.Op + " unknown",
 				Hint:    "Could not choose a best candidate operator. You might need to add explicit type casts."}
 		}

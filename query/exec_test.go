@@ -162,3 +162,8 @@ func TestJointIndex(t *testing.T) {
 		}
 	}
 }
+
+func int4Is(attno int, v int32) *Pred {
+	c := uint64(value.Int4Code(v))
+	return &Pred{Kind: Column, Attno: attno, Type: value.Int4, Ranges: value.OfIntervals(value.Interval{Lo: c, Hi: c})}
+}
