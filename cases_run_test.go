@@ -162,27 +162,15 @@ func (r *caseRun) createIndex(name, method string, e caseIndex, unique bool) err
 		}
 		def.Columns = append(def.Columns, col)
 	}
-	set := func(option string, to bool) error {
-		f := reflect.ValueOf(&def).Elem().FieldByName(option)
-		if !f.IsValid() {
-			return missing{"IndexDef." + option}
-		}
-		if f.Kind() == reflect.Pointer {
-			f.Set(reflect.ValueOf(&to))
-		} else {
-			f.SetBool(to)
-		}
-		return nil
-	}
 	if unique {
-		if err := errors.Join(set("Unique", true), set("NullsNotDistinct", e.NullsNotDistinct)); err != nil {
-			return err
+		f := reflect.ValueOf(&def).Elem().FieldByName("Unique")
+		if !f.IsValid() {
+			return missing{"unique indexes"}
 		}
+		f.SetBool(true)
 	}
 	if !r.cell.fastupdate {
-		if err := set("FastUpdate", false); err != nil {
-			return err
-		}
+		def.FastUpdate = new(bool)
 	}
 	return ability(r.db.CreateIndexes(r.t.Context(), "t", def))
 }

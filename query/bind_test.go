@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"wideleaf/catalog"
 	"wideleaf/pgerr"
