@@ -11,11 +11,11 @@ import (
 // The SQL expressions that cases make their rows with: 64-bit integers, texts, text arrays, NULL and truth values;
 // CASE, AND, OR, NOT, IN, IS NULL, comparisons, + - * / % ||, chr, lpad, ARRAY[] and casts of integers.
 
-// env is what an expression's names stand for.
-type env map[string]int64
+// names are what an expression's names stand for.
+type names map[string]int64
 
 // expr is an expression, ready to be evaluated: nil is NULL.
-type expr func(env) any
+type expr func(names) any
 
 type exprParser struct {
 	tokens []string
@@ -70,7 +70,7 @@ func (p *exprParser) or() expr {
 	e := p.and()
 	for p.take("OR") {
 		l, r := e, p.and()
-		e = func(v env) any { return l(v) == true || r(v) == true }
+		e = func(v names) any { return l(v) == true || r(v) == true }
 	}
 	return e
 }
@@ -79,7 +79,7 @@ func (p *exprParser) and() expr {
 	e := p.not()
 	for p.take("AND") {
 		l, r := e, p.not()
-		e = func(v env) any { return l(v) == true && r(v) == true }
+		e = func(v names) any { return l(v) == true && r(v) == true }
 	}
 	return e
 }
@@ -87,7 +87,7 @@ func (p *exprParser) and() expr {
 func (p *exprParser) not() expr {
 	if p.take("NOT") {
 		e := p.not()
-		return func(v env) any { return e(v) == false }
+		return func(v names) any { return e(v) == false }
 	}
 	return p.comparison()
 }
@@ -96,7 +96,7 @@ func (p *exprParser) comparison() expr {
 	l := p.sum()
 	if p.take("IN") {
 		list := p.list("(", ")")
-		return func(v env) any {
+		return func(v names) any {
 			for _, e := range list {
 				if e(v) == l(v) {
 					return true
@@ -108,7 +108,7 @@ func (p *exprParser) comparison() expr {
 	for _, op := range []string{"=", "<>", "<=", ">=", "<", ">"} {
 		if p.take(op) {
 			r := p.sum()
-			return func(v env) any {
+			return func(v names) any {
 				a, b := l(v).(int64), r(v).(int64)
 				switch op {
 				case "=":
@@ -136,13 +136,13 @@ func (p *exprParser) sum() expr {
 		switch {
 		case p.take("+"):
 			r := p.product()
-			e = func(v env) any { return l(v).(int64) + r(v).(int64) }
+			e = func(v names) any { return l(v).(int64) + r(v).(int64) }
 		case p.take("-"):
 			r := p.product()
-			e = func(v env) any { return l(v).(int64) - r(v).(int64) }
+			e = func(v names) any { return l(v).(int64) - r(v).(int64) }
 		case p.take("||"):
 			r := p.product()
-			e = func(v env) any { return fmt.Sprint(l(v)) + fmt.Sprint(r(v)) }
+			e = func(v names) any { return fmt.Sprint(l(v)) + fmt.Sprint(r(v)) }
 		default:
 			return e
 		}
@@ -156,13 +156,13 @@ func (p *exprParser) product() expr {
 		switch {
 		case p.take("*"):
 			r := p.unary()
-			e = func(v env) any { return l(v).(int64) * r(v).(int64) }
+			e = func(v names) any { return l(v).(int64) * r(v).(int64) }
 		case p.take("/"):
 			r := p.unary()
-			e = func(v env) any { return l(v).(int64) / r(v).(int64) }
+			e = func(v names) any { return l(v).(int64) / r(v).(int64) }
 		case p.take("%"):
 			r := p.unary()
-			e = func(v env) any { return l(v).(int64) % r(v).(int64) }
+			e = func(v names) any { return l(v).(int64) % r(v).(int64) }
 		default:
 			return e
 		}
@@ -172,13 +172,13 @@ func (p *exprParser) product() expr {
 func (p *exprParser) unary() expr {
 	if p.take("-") {
 		e := p.unary()
-		return func(v env) any { return -e(v).(int64) }
+		return func(v names) any { return -e(v).(int64) }
 	}
 	e := p.primary()
 	for p.take("::") {
 		p.at++
 		if l := e; strings.EqualFold(p.tokens[p.at-1], "text") {
-			e = func(v env) any { return fmt.Sprint(l(v)) }
+			e = func(v names) any { return fmt.Sprint(l(v)) }
 		}
 	}
 	return e
@@ -205,22 +205,22 @@ func (p *exprParser) primary() expr {
 		p.must(")")
 		return e
 	case token[0] == '\'':
-		return func(env) any { return token[1 : len(token)-1] }
+		return func(names) any { return token[1 : len(token)-1] }
 	case unicode.IsDigit(rune(token[0])):
 		n, err := strconv.ParseInt(token, 10, 64)
 		if err != nil {
 			panic(err)
 		}
-		return func(env) any { return n }
+		return func(names) any { return n }
 	}
 	switch strings.ToUpper(token) {
 	case "CASE":
 		return p.caseWhen()
 	case "NULL":
-		return func(env) any { return nil }
+		return func(names) any { return nil }
 	case "ARRAY":
 		items := p.list("[", "]")
-		return func(v env) any {
+		return func(v names) any {
 			out := make([]any, len(items))
 			for i, e := range items {
 				out[i] = e(v)
@@ -229,15 +229,15 @@ func (p *exprParser) primary() expr {
 		}
 	case "CHR":
 		arg := p.list("(", ")")[0]
-		return func(v env) any { return string(rune(arg(v).(int64))) }
+		return func(v names) any { return string(rune(arg(v).(int64))) }
 	case "LPAD":
 		args := p.list("(", ")")
-		return func(v env) any {
+		return func(v names) any {
 			s, n, fill := args[0](v).(string), args[1](v).(int64), args[2](v).(string)
 			return strings.Repeat(fill, max(0, int(n)-len(s))) + s
 		}
 	}
-	return func(v env) any {
+	return func(v names) any {
 		n, ok := v[token]
 		if !ok {
 			panic("no name " + token)
@@ -248,7 +248,7 @@ func (p *exprParser) primary() expr {
 
 // caseWhen reads CASE [x] WHEN ... THEN ... ELSE ... END.
 func (p *exprParser) caseWhen() expr {
-	subject := func(env) any { return true }
+	subject := func(names) any { return true }
 	if !p.take("WHEN") {
 		subject = p.or()
 		p.must("WHEN")
@@ -262,12 +262,12 @@ func (p *exprParser) caseWhen() expr {
 			break
 		}
 	}
-	other := func(env) any { return nil }
+	other := func(names) any { return nil }
 	if p.take("ELSE") {
 		other = p.or()
 	}
 	p.must("END")
-	return func(v env) any {
+	return func(v names) any {
 		x := subject(v)
 		for i, w := range when {
 			if w(v) == x {

@@ -98,7 +98,7 @@ type caseList struct {
 func (l *caseList) items() (out []string) {
 	formula := parseExpr(l.Formula)
 	for n := l.N[0]; n <= l.N[1]; n++ {
-		out = append(out, fmt.Sprint(formula(env{"n": n})))
+		out = append(out, fmt.Sprint(formula(names{"n": n})))
 	}
 	return append(out, l.Append...)
 }
@@ -328,7 +328,7 @@ func (c *testCase) rows() [][]any {
 		for i, col := range c.Table.Columns {
 			columns[i] = parseExpr(g.Columns[col.Name])
 		}
-		v := env{}
+		v := names{}
 		for i := g.I[0]; i <= g.I[1]; i++ {
 			v["i"] = i
 			row := make([]any, len(columns))
@@ -345,7 +345,7 @@ func (c *testCase) rows() [][]any {
 			if !ok {
 				text = by["else"]
 			}
-			row[k] = parseExpr(text)(env{"j": int64(k + 1)})
+			row[k] = parseExpr(text)(names{"j": int64(k + 1)})
 		}
 		rows = append(rows, row)
 	}
