@@ -35,6 +35,7 @@ const maxCommitBytes = 256 << 20
 // request is what waits for the leader: rows to commit, or (exec) something to do between two commits.
 type request struct {
 	ops  []insertOp
+	dels []deleteOp
 	sync bool
 	exec func(*commitGroup) error
 	err  error
@@ -95,6 +96,7 @@ type commitGroup struct {
 	blocks  []rowBlock
 	commit  *store.Commit
 	rows    []version.Rows
+	deletes []loggedDelete
 }
 
 type rowBlock struct {
@@ -181,6 +183,9 @@ func (c *committer) commitRows(group []*request) {
 		}
 		accepted++
 		sync = sync || r.sync
+		for i := range r.dels {
+			g.bury(&r.dels[i])
+		}
 		for i := range r.ops {
 			g.add(&r.ops[i])
 		}
@@ -202,7 +207,7 @@ func (c *committer) commitRows(group []*request) {
 }
 
 func (g *commitGroup) reset() {
-	g.touched, g.rows = g.touched[:0], g.rows[:0]
+	g.touched, g.rows, g.deletes = g.touched[:0], g.rows[:0], g.deletes[:0]
 	for i := range g.blocks {
 		g.blocks[i].table = nil
 		if cap(g.blocks[i].data) > 1<<20 {
@@ -226,6 +231,11 @@ func (g *commitGroup) admissible(r *request) error {
 			return err
 		}
 	}
+	for i := range r.dels {
+		if err := g.buriable(&r.dels[i]); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -237,15 +247,14 @@ type tableWriter struct {
 	dropped bool
 	keys    []keyLimit // indexes whose keys may be too long
 	sorting sorting
+	dead    *tid.Dead         // with the deletes of the group at work, while it has some
+	buried  []tid.DeadSegment // what these make of their segments
 }
 
 // add assigns TIDs to an operation's rows and puts them into blocks and tails.
 func (g *commitGroup) add(op *insertOp) {
 	w := &op.table.w
-	if !w.touched {
-		w.touched = true
-		g.touched = append(g.touched, op.table)
-	}
+	g.touch(op.table)
 	for from := 0; from < op.rows; {
 		n := w.tail.Fit(op.cols, from, op.rows)
 		if n == 0 {
@@ -261,6 +270,13 @@ func (g *commitGroup) add(op *insertOp) {
 		b.next += tid.TID(n)
 		w.tail.Append(op.cols, from, from+n)
 		from += n
+	}
+}
+
+func (g *commitGroup) touch(t *Table) {
+	if !t.w.touched {
+		t.w.touched = true
+		g.touched = append(g.touched, t)
 	}
 }
 
@@ -302,6 +318,10 @@ func (g *commitGroup) apply(sync bool) error {
 		b := &g.blocks[i]
 		g.commit.AddRows(b.table.id, b.first, b.data)
 	}
+	for i := range g.deletes {
+		d := &g.deletes[i]
+		g.commit.AddDelete(d.table, d.segment, d.number, d.rows)
+	}
 	return g.commit.Apply(sync)
 }
 
@@ -310,9 +330,9 @@ func (g *commitGroup) publish() {
 	sealed := false
 	for _, t := range g.touched {
 		w := &t.w
-		g.rows = append(g.rows, version.Rows{Table: t.id, Sealed: w.sealed, Active: w.tail, Visible: w.tail.Len()})
-		sealed = sealed || len(w.sealed) > 0
-		w.sealed, w.touched = nil, false
+		g.rows = append(g.rows, version.Rows{Table: t.id, Sealed: w.sealed, Active: w.tail, Visible: w.tail.Len(), Dead: w.buried})
+		sealed = sealed || len(w.sealed) > 0 || len(w.buried) > 0
+		w.sealed, w.touched, w.dead, w.buried = nil, false, nil, nil
 	}
 	g.db.versions.Commit(g.rows)
 	for _, t := range g.touched {
@@ -379,7 +399,12 @@ func release(ops []insertOp) {
 
 // insert commits operations as one. It may return errAltered.
 func (db *DB) insert(ctx context.Context, ops []insertOp, opts []CommitOption) error {
-	if len(ops) == 0 {
+	return db.change(ctx, ops, nil, opts)
+}
+
+// change commits deletes and then inserts as one. It may return errAltered, or errMoved when a row to be deleted is dead.
+func (db *DB) change(ctx context.Context, ops []insertOp, dels []deleteOp, opts []CommitOption) error {
+	if len(ops) == 0 && len(dels) == 0 {
 		return nil
 	}
 	defer release(ops)
@@ -387,20 +412,23 @@ func (db *DB) insert(ctx context.Context, ops []insertOp, opts []CommitOption) e
 		return err
 	}
 	r := requests.Get().(*request)
-	r.ops, r.sync, r.exec, r.err = ops, true, nil, nil
-	for _, o := range opts {
-		r.sync = o != NoSync
-	}
+	r.ops, r.dels, r.exec, r.err = ops, dels, nil, nil
+	r.sync = syncs(opts)
 	err := db.committer.do(r)
-	r.ops = nil
+	r.ops, r.dels = nil, nil
 	requests.Put(r)
 	return err
+}
+
+// syncs reports whether a commit with these options is to be on disk when it returns.
+func syncs(opts []CommitOption) bool {
+	return len(opts) == 0 || opts[len(opts)-1] != NoSync
 }
 
 // between runs f between two commits.
 func (db *DB) between(f func(*commitGroup) error) error {
 	r := requests.Get().(*request)
-	r.ops, r.exec, r.err = nil, f, nil
+	r.ops, r.dels, r.exec, r.err = nil, nil, f, nil
 	err := db.committer.do(r)
 	r.exec = nil
 	requests.Put(r)

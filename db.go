@@ -39,6 +39,7 @@ type DB struct {
 	versions  *version.Set
 	pool      *vacuum.Pool
 	committer committer
+	deletes   uint64       // number of the last delete in the log; the leader's
 	pressure  atomic.Int64 // see measurePressure
 
 	ctx    context.Context // ends when Close begins
@@ -107,6 +108,7 @@ func Open(dir string, o *Options) (*DB, error) {
 // lastClose is what Close leaves for the next Open to compare with what it finds.
 type lastClose struct {
 	Next map[uint32]tid.TID // by table: the TID after its last row
+	Dead map[uint32]int64   `json:",omitempty"` // by table: how many of its rows are deleted, if any
 }
 
 // Close stops the background work, waits for calls under way, cancelling queries, and closes the database. Rows in
@@ -138,10 +140,13 @@ func (db *DB) Close() error {
 	if db.store == nil {
 		return errClosed()
 	}
-	last := lastClose{Next: map[uint32]tid.TID{}}
+	last := lastClose{Next: map[uint32]tid.TID{}, Dead: map[uint32]int64{}}
 	for _, t := range db.tables { // what is loading is not missed
 		if ts, ok := db.versions.AcquireTable(t.id); ok {
 			last.Next[t.id] = ts.LastTID()
+			if n := ts.Dead().Rows(); n > 0 {
+				last.Dead[t.id] = n
+			}
 			ts.Release()
 		}
 	}

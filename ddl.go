@@ -81,7 +81,7 @@ func (db *DB) createTable(ctx context.Context, name string, cols []Column, loadi
 		tail := heap.NewTail(def, 0)
 		t = db.newTable(def, tableWriter{tail: tail})
 		db.versions.Change(func(e *version.Edit) {
-			e.Add(&version.Table{Def: def, Active: version.NewActive(tail, 0)})
+			e.Add(&version.Table{Def: def, Active: version.NewActive(tail, 0, nil)})
 		})
 		tables[name] = t
 		return nil
@@ -206,7 +206,10 @@ func (db *DB) dropTable(name string, tables map[string]*Table) error {
 			pub := store.Publication{
 				Delete:   [][]byte{version.TableKey(t.id)},
 				DropRows: []store.RowRange{{Table: t.id, First: 0, End: tid.New(1<<48-1, 0)}},
+
+				DropDeletes: []store.DeleteRange{{Table: t.id, First: 0, End: 1 << 48}},
 			}
+			pub.Delete = append(pub.Delete, deadKeys(ts)...)
 			if db.loading[name] == t {
 				pub.Delete = append(pub.Delete, version.LoadingKey(t.id))
 			}

@@ -81,7 +81,7 @@ func (t *Table) altered(a *alteration) {
 			if old.Len() > 0 {
 				vt.Sealed = append(slices.Clip(vt.Sealed), version.Sealed{Tail: old, Rows: old.Len()})
 			}
-			vt.Active = version.NewActive(w.tail, 0)
+			vt.Active = vt.Active.Next(w.tail)
 		}
 		if a.edit != nil {
 			a.edit(e, vt)
@@ -344,8 +344,11 @@ func (t *Table) Truncate(ctx context.Context) error {
 	}
 	defer t.db.leave()
 	return t.alter(ctx, func(a *alteration) error {
+		w := &t.w
 		a.def.First = a.next
 		a.pub.DropRows = []store.RowRange{{Table: t.id, First: 0, End: tid.New(a.next, 0)}}
+		a.pub.DropDeletes = []store.DeleteRange{{Table: t.id, First: 0, End: a.next}}
+		a.pub.Delete = append(a.pub.Delete, deadKeys(a.ts)...)
 		for _, s := range a.ts.Table.Segments {
 			a.pub.Delete = append(a.pub.Delete, s.Record.Key())
 		}
@@ -359,6 +362,7 @@ func (t *Table) Truncate(ctx context.Context) error {
 				e.Retire(s.Record.Ordinal)
 			}
 			vt.Segments, vt.Sealed = nil, nil
+			vt.Active = version.NewActive(w.tail, 0, nil)
 			vt.Groups = slices.Clone(vt.Groups)
 			for i, g := range vt.Groups {
 				vt.Groups[i] = &version.Group{ID: g.ID, Indexes: g.Indexes}

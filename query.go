@@ -93,7 +93,7 @@ func pendingList(g *version.Group, tails []heap.Source) pending.List {
 // queryTable returns a snapshot's table as the executor reads it.
 func queryTable(ts version.TableSnapshot) *query.Table {
 	t := ts.Table
-	q := &query.Table{Def: t.Def, Flushed: len(t.Segments)}
+	q := &query.Table{Def: t.Def, Flushed: len(t.Segments), Dead: ts.Dead()}
 	q.Sources = make([]heap.Source, 0, len(t.Segments)+len(t.Sealed)+1)
 	missing := heap.NewMissing(t.Def)
 	for _, s := range t.Segments {

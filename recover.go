@@ -35,7 +35,7 @@ func (db *DB) recover() error {
 		owner:   map[uint32]uint32{},
 		loading: map[uint32]bool{},
 	}
-	for _, step := range []func(*recovered) error{db.recoverCatalog, db.recoverSegments, db.recoverRuns, db.recoverTails} {
+	for _, step := range []func(*recovered) error{db.recoverCatalog, db.recoverSegments, db.recoverRuns, db.recoverTails, db.recoverDeletes} {
 		if err := step(r); err != nil {
 			return err
 		}
@@ -282,7 +282,7 @@ func (db *DB) recoverTails(r *recovered) error {
 			seal()
 			begin(n)
 		}
-		t.Active = version.NewActive(tail, tail.Len())
+		t.Active = version.NewActive(tail, tail.Len(), nil)
 	}
 	return nil
 }
@@ -302,8 +302,11 @@ func (db *DB) compareLastClose() error {
 		if !ok {
 			return damaged(fmt.Sprintf("the table with relation number %d is missing", id), nil)
 		}
-		got := ts.LastTID()
+		got, dead := ts.LastTID(), ts.Dead().Rows()
 		ts.Release()
+		if want := last.Dead[id]; dead != want {
+			return damaged(fmt.Sprintf("table %q has %d deleted rows, it had %d at the last close", ts.Table.Def.Name, dead, want), nil)
+		}
 		if got < next {
 			return damaged(fmt.Sprintf("the rows of table %q from %s to %s were there at the last close and are missing", ts.Table.Def.Name, got, next), nil)
 		}

@@ -174,6 +174,9 @@ func (e *executor) extreme(p *Pred, a Aggregate, typ value.Type) (v value.Value,
 			if err != nil {
 				return v, false, err
 			}
+			if e.t.Dead.Has(entry.TID) {
+				continue
+			}
 			one.Reset(typ)
 			if err := e.gatherOne(entry.TID, a.Attno, &one); err != nil {
 				return v, false, err
@@ -187,7 +190,7 @@ func (e *executor) extreme(p *Pred, a Aggregate, typ value.Type) (v value.Value,
 		return v, false, err
 	}
 	acc := []*accumulation{{Aggregate: a, typ: typ, acc: best}}
-	if err := e.accumulateOver(candidates{set: b.Set(), owned: true}, acc); err != nil {
+	if err := e.accumulateOver(candidates{set: b.Set().Less(e.t.Dead), owned: true}, acc); err != nil {
 		return v, false, err
 	}
 	v, err = best.result()

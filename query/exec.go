@@ -20,19 +20,21 @@ type executor struct {
 	t         *Table
 	first     uint64 // segments [first, end)
 	end       uint64
-	rows      float64
+	rows      float64 // not deleted
+	stored    float64 // deleted or not
 	estimates map[*Pred]estimate
 	half      bool // it runs beside another, and starts no more
 }
 
 func newExecutor(ctx context.Context, t *Table) *executor {
 	first, end := t.segments()
-	return &executor{ctx: ctx, t: t, first: first, end: end, rows: float64(t.Rows())}
+	return &executor{ctx: ctx, t: t, first: first, end: end, rows: float64(t.Rows()), stored: float64(t.stored())}
 }
 
-// Where returns the exact set of the rows for which p holds. The caller may release it.
-func Where(ctx context.Context, t *Table, p *Pred) (*tid.Set, error) {
-	return newExecutor(ctx, t).where(p, nil)
+// Where returns the exact set of the rows of among (nil: of the table) for which p holds. The caller may release it;
+// among, which must hold rows of the table that are not deleted, stays as it is.
+func Where(ctx context.Context, t *Table, p *Pred, among *tid.Set) (*tid.Set, error) {
+	return newExecutor(ctx, t).where(p, among)
 }
 
 // Count returns the number of rows for which p holds.
@@ -114,9 +116,10 @@ func (e *executor) matches(c candidates) iter.Seq2[match, error] {
 			all := tid.NewBits()
 			defer all.Release()
 			for _, src := range e.t.Sources {
-				*all = tid.Bits{}
-				all.SetFirst(src.Rows())
-				if src.Rows() > 0 && !e.matchesOf(src, all, c.rest, yield) {
+				if e.t.live(src, all).Empty() {
+					continue
+				}
+				if !e.matchesOf(src, all, c.rest, yield) {
 					return
 				}
 			}

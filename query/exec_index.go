@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"wideleaf/am"
+	"wideleaf/heap"
 	"wideleaf/pending"
 	"wideleaf/tid"
 	"wideleaf/value"
@@ -142,7 +143,7 @@ func (e *executor) scan(p *path, preds []*Pred, within *tid.Set) (*tid.Set, erro
 	if err := e.scanPending(p.index.Pending, preds, b); err != nil {
 		return nil, err
 	}
-	s := b.Set()
+	s := b.Set().Less(e.t.Dead)
 	if len(recheck) == 0 {
 		return s, nil
 	}
@@ -202,7 +203,7 @@ func (e *executor) countByIndex(p *Pred) (n int64, ok bool, err error) {
 	if pa == nil || !pa.index.Method.Abilities().Counts {
 		return 0, false, nil
 	}
-	for _, r := range pa.index.Runs {
+	for i, r := range pa.index.Runs {
 		if err := e.ctx.Err(); err != nil {
 			return 0, false, err
 		}
@@ -214,10 +215,89 @@ func (e *executor) countByIndex(p *Pred) (n int64, ok bool, err error) {
 		if !ok || err != nil {
 			return 0, false, err
 		}
+		if k > 0 {
+			if k, err = e.lessDead(p, pa, i, k); err != nil {
+				return 0, false, err
+			}
+		}
 		n += k
 	}
-	k, err := pa.index.Pending.Count(e.ctx, p.Attno, p.Ranges)
+	k, err := e.countPending(pa.index.Pending, p)
 	return n + k, err == nil, err
+}
+
+// lessDead takes the dead rows off a run's count of a condition: those that the run still has. Either these are looked at in
+// the heap's columns, or the entries are fetched after all, whichever costs less.
+func (e *executor) lessDead(p *Pred, pa *path, run int, n int64) (int64, error) {
+	r := pa.index.Runs[run]
+	sp := r.Span()
+	dead := e.t.Dead.In(sp.First, sp.End)
+	if dead.Rows() == 0 {
+		return n, nil
+	}
+	flushed := run < len(pa.index.Gone)
+	still := dead
+	if flushed {
+		if still = dead.Less(pa.index.Gone[run]); still.Rows() == 0 {
+			return n, nil
+		}
+	}
+	leaves := float64(r.Meta().Blocks) * float64(n) / float64(max(r.Meta().Entries, 1))
+	stored := tid.SegmentRows * float64(len(still.Parts()))
+	if !flushed || indexCost(float64(n), leaves+1) <= filterCost(float64(still.Rows()), columnPages(stored, p.Type)) {
+		b := tid.NewBuilder(sp.First, sp.End)
+		if _, err := r.Bitmap(e.ctx, pa.conds, b); err != nil {
+			return 0, err
+		}
+		s := b.Set().Less(still)
+		defer s.Release()
+		return s.Count(), nil
+	}
+	for _, part := range still.Parts() {
+		src, err := e.source(part.Segment)
+		if err != nil {
+			return 0, err
+		}
+		k, err := e.countAmong(src, p, part.Bits)
+		if err != nil {
+			return 0, err
+		}
+		n -= k
+	}
+	return n, nil
+}
+
+// countAmong counts the rows of a segment among cand for which a condition on one column holds.
+func (e *executor) countAmong(src heap.Source, p *Pred, cand *tid.Bits) (int64, error) {
+	out := tid.NewBits()
+	defer out.Release()
+	words := (src.Rows() + 63) >> 6
+	if err := src.Select(e.ctx, p.Attno, p.Ranges, cand[:words], out[:words]); err != nil {
+		return 0, err
+	}
+	return int64(out.Count()), nil
+}
+
+// countPending counts the pending rows for which a condition on one column holds.
+func (e *executor) countPending(waiting pending.List, p *Pred) (n int64, err error) {
+	if len(waiting) == 0 || e.t.Dead.In(waiting[0].Number(), e.end).Rows() == 0 {
+		return waiting.Count(e.ctx, p.Attno, p.Ranges)
+	}
+	live := tid.NewBits()
+	defer live.Release()
+	for part, cand := range waiting.All() {
+		copy(live[:], cand)
+		clear(live[len(cand):])
+		if dead, _ := e.t.Dead.Segment(part.Number()); dead != nil {
+			live.AndNot(dead)
+		}
+		k, err := e.countAmong(part.Source, p, live)
+		if err != nil {
+			return 0, err
+		}
+		n += k
+	}
+	return n, nil
 }
 
 // terms returns the parts of a condition with their estimates, those that leave the fewest rows first.
@@ -404,8 +484,8 @@ func (e *executor) estimatePath(p *path, preds []*Pred) (estimate, error) {
 			est.index += costPage * columnPages(waiting, c.Type) * pageWeight(len(c.Ranges.Words)+len(c.Ranges.Strings))
 		}
 		share := 1.0
-		if waiting < e.rows {
-			share = rows / (e.rows - waiting)
+		if waiting < e.stored {
+			share = rows / (e.stored - waiting)
 		}
 		rows += share * waiting
 	}

@@ -101,7 +101,7 @@ func TestCancelledContext(t *testing.T) {
 		if _, err := Count(ctx, table, p); !errors.Is(err, context.Canceled) {
 			t.Errorf("Count: got %v", err)
 		}
-		if _, err := Where(ctx, table, p); !errors.Is(err, context.Canceled) {
+		if _, err := Where(ctx, table, p, nil); !errors.Is(err, context.Canceled) {
 			t.Errorf("Where: got %v", err)
 		}
 		if _, err := Aggregates(ctx, table, p, []Aggregate{{Func: Sum, Attno: 1}}); !errors.Is(err, context.Canceled) {

@@ -53,6 +53,30 @@ func Rows(ctx context.Context, t *Table, spec RowsSpec) iter.Seq2[[]value.Value,
 	}
 }
 
+// RowsOf returns columns of the rows of a set, which must all be the table's, in TID order.
+func RowsOf(ctx context.Context, t *Table, set *tid.Set, columns []int) ([][]value.Value, error) {
+	e := newExecutor(ctx, t)
+	f, err := newFetcher(e, columns)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([][]value.Value, 0, set.Count())
+	var offs []uint16
+	for m, err := range e.matches(candidates{set: set}) {
+		if err != nil {
+			return nil, err
+		}
+		offs = m.bits.AppendOffsets(offs[:0], 0, tid.SegmentRows)
+		if err := f.gather(m.src, offs); err != nil {
+			return nil, err
+		}
+		for i := range f.n {
+			rows = append(rows, f.row(i))
+		}
+	}
+	return rows, nil
+}
+
 // plainRows yields rows in TID order. It returns nil when the caller has seen enough.
 func (e *executor) plainRows(spec RowsSpec, f *fetcher, yield func([]value.Value, error) bool) error {
 	found, err := e.narrow(spec.Pred, nil)

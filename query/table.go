@@ -7,6 +7,7 @@ import (
 	"wideleaf/catalog"
 	"wideleaf/heap"
 	"wideleaf/pending"
+	"wideleaf/tid"
 )
 
 // Table is one immutable view of a table: what a query of it reads. It is cheap to make, and may be shared by any
@@ -14,6 +15,7 @@ import (
 type Table struct {
 	Def     *catalog.Table
 	Sources []heap.Source // ascending Number
+	Dead    *tid.Dead     // rows of Sources that are deleted
 	Flushed int           // Sources[:Flushed] are covered by exactly one run of every index
 	Indexes []Index
 }
@@ -25,15 +27,31 @@ type Index struct {
 	Runs   []am.Run // of flushed segments, with disjoint spans, ascending; then of rows of tails
 	// Pending is the rows that no run holds.
 	Pending pending.List
+	// Gone is, for each run of flushed segments, the deleted rows that it was written without; all of them are in
+	// Table.Dead.
+	Gone []*tid.Dead
 }
 
-// Rows returns the number of rows of the table.
-func (t *Table) Rows() int64 {
+// Rows returns the number of rows of the table, deleted ones left out.
+func (t *Table) Rows() int64 { return t.stored() - t.Dead.Rows() }
+
+// stored returns the number of rows, deleted ones included.
+func (t *Table) stored() int64 {
 	n := int64(0)
 	for _, s := range t.Sources {
 		n += int64(s.Rows())
 	}
 	return n
+}
+
+// live returns the bits of a source's rows that are not deleted.
+func (t *Table) live(src heap.Source, b *tid.Bits) *tid.Bits {
+	*b = tid.Bits{}
+	b.SetFirst(src.Rows())
+	if dead, _ := t.Dead.Segment(src.Number()); dead != nil {
+		b.AndNot(dead)
+	}
+	return b
 }
 
 // segments returns the segments [first, end) outside which the table has no rows.

@@ -30,6 +30,14 @@ func (c *Commit) AddRows(table uint32, first tid.TID, block []byte) {
 	_ = op.Finish() // fails only with an index, which the batch has not
 }
 
+// AddDelete adds what a commit deletes of a segment. Number must be greater than that of all earlier deletes of the
+// database. The rows' stored form is copied.
+func (c *Commit) AddDelete(table uint32, segment, number uint64, rows []byte) {
+	key := appendDeleteKey(make([]byte, 0, deleteKeySize), table, segment, number)
+	sealed, _ := seal(key, rows)
+	_ = c.b.Set(key, sealed, nil)
+}
+
 // Len is the size of the commit in bytes.
 func (c *Commit) Len() int { return c.b.Len() }
 
@@ -69,6 +77,28 @@ func (db *DB) RowBlocks(table uint32, f func(first tid.TID, block []byte) error)
 			return corrupt("row blocks", "there is a key of %d bytes", len(key))
 		}
 		return f(tid.TID(binary.BigEndian.Uint64(key[5:])), value)
+	})
+}
+
+// Delete is what one commit deleted of a segment.
+type Delete struct {
+	Table           uint32
+	Segment, Number uint64
+	Rows            []byte // as they were added; valid during the call only
+}
+
+// Deletes calls f for the deletes of all tables, by table, segment and number.
+func (db *DB) Deletes(f func(Delete) error) error {
+	lower := []byte{spaceDeletes}
+	return db.each(lower, after(lower), func(key, sealed []byte) error {
+		if len(key) != deleteKeySize {
+			return corrupt("deletes", "there is a key of %d bytes", len(key))
+		}
+		rows, _, err := unseal(key, sealed)
+		if err != nil {
+			return corrupt("deletes", "the checksum of one is wrong")
+		}
+		return f(Delete{binary.BigEndian.Uint32(key[1:]), binary.BigEndian.Uint64(key[5:]), binary.BigEndian.Uint64(key[13:]), rows})
 	})
 }
 

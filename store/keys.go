@@ -12,6 +12,7 @@ const (
 	spaceRecords = 0x01 // + the caller's key: catalog and manifests
 	spaceAccount = 0x02 // one key: the account of the records
 	spaceRows    = 0x03 // + table (4), first TID (8): row blocks
+	spaceDeletes = 0x04 // + table (4), segment (8), number (8): rows that a commit deleted
 	spacePages   = 0xF0 // + page number (8): pages, written by ingestion only
 )
 
@@ -23,8 +24,9 @@ const (
 )
 
 const (
-	rowKeySize  = 1 + 4 + 8
-	pageKeySize = 1 + 8
+	rowKeySize    = 1 + 4 + 8
+	deleteKeySize = 1 + 4 + 8 + 8
+	pageKeySize   = 1 + 8
 )
 
 var (
@@ -40,6 +42,13 @@ func appendRowKey(dst []byte, table uint32, first tid.TID) []byte {
 	dst = append(dst, spaceRows)
 	dst = binary.BigEndian.AppendUint32(dst, table)
 	return binary.BigEndian.AppendUint64(dst, uint64(first))
+}
+
+func appendDeleteKey(dst []byte, table uint32, segment, number uint64) []byte {
+	dst = append(dst, spaceDeletes)
+	dst = binary.BigEndian.AppendUint32(dst, table)
+	dst = binary.BigEndian.AppendUint64(dst, segment)
+	return binary.BigEndian.AppendUint64(dst, number)
 }
 
 func appendPageKey(dst []byte, number uint64) []byte {

@@ -21,11 +21,19 @@ type RowRange struct {
 	First, End tid.TID
 }
 
+// DeleteRange names the deletes of the segments [First, End), or, if Through is not 0, those of the segment First with
+// numbers up to Through.
+type DeleteRange struct {
+	Table               uint32
+	First, End, Through uint64
+}
+
 // Publication is one atomic change of the structure.
 type Publication struct {
-	Put      []Record
-	Delete   [][]byte // keys of records
-	DropRows []RowRange
+	Put         []Record
+	Delete      [][]byte // keys of records
+	DropRows    []RowRange
+	DropDeletes []DeleteRange
 }
 
 // account is what the records must add up to. It is written with every publication, so that records that got lost, or
@@ -176,6 +184,15 @@ func (db *DB) publish(p Publication) error {
 			}
 			err := batch.DeleteRange(appendRowKey(nil, r.Table, r.First), appendRowKey(nil, r.Table, r.End), nil)
 			if err != nil {
+				return err
+			}
+		}
+		for _, r := range p.DropDeletes {
+			upper := appendDeleteKey(nil, r.Table, r.End, 0)
+			if r.Through > 0 {
+				upper = appendDeleteKey(nil, r.Table, r.First, r.Through+1)
+			}
+			if err := batch.DeleteRange(appendDeleteKey(nil, r.Table, r.First, 0), upper, nil); err != nil {
 				return err
 			}
 		}

@@ -86,7 +86,38 @@ func (b *Bits) and(q *Bits) bool {
 	return any != 0
 }
 
-func (b *Bits) or(q *Bits) {
+// Max returns the highest offset that is set, -1 if none is.
+func (b *Bits) Max() int {
+	for w := Words - 1; w >= 0; w-- {
+		if b[w] != 0 {
+			return w<<6 + bits.Len64(b[w]) - 1
+		}
+	}
+	return -1
+}
+
+// AndNot takes the bits out that are set in q and returns how many are left.
+func (b *Bits) AndNot(q *Bits) int {
+	n := 0
+	for w := range b {
+		b[w] &^= q[w]
+		n += bits.OnesCount64(b[w])
+	}
+	return n
+}
+
+// Overlaps reports whether some bit is set in both.
+func (b *Bits) Overlaps(q *Bits) bool {
+	for w := range b {
+		if b[w]&q[w] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Or sets the bits that are set in q.
+func (b *Bits) Or(q *Bits) {
 	for w := range b {
 		b[w] |= q[w]
 	}

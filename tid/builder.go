@@ -111,7 +111,7 @@ func (b *Builder) AddBits(seg uint64, p *Bits) {
 		}
 	}
 	if b.dense != nil {
-		b.Segment(seg).or(p)
+		b.Segment(seg).Or(p)
 	}
 }
 

@@ -214,7 +214,7 @@ func (s *Set) Or(o *Set) *Set {
 			s.dense[at] = q
 			continue
 		}
-		p.or(q)
+		p.Or(q)
 		q.Release()
 	}
 	return s

@@ -9,6 +9,7 @@ import (
 	"wideleaf/am"
 	"wideleaf/catalog"
 	"wideleaf/heap"
+	"wideleaf/tid"
 	"wideleaf/value"
 )
 
@@ -21,6 +22,7 @@ const (
 	IndexPrefix   = 'i'
 	SegmentPrefix = 's'
 	RunPrefix     = 'r'
+	DeadPrefix    = 'd'
 	LoadingPrefix = 'l'
 	MiscPrefix    = 'm'
 )
@@ -235,6 +237,44 @@ func DecodeRunRecord(key, value []byte) (RunRecord, error) {
 		r.Indexes = append(r.Indexes, IndexRun{uint32(id), uint32(first), m})
 	}
 	return r, nil
+}
+
+// DeadKey is the key of the record that holds a segment's deleted rows, put together from many commits' deletes.
+func DeadKey(table uint32, segment uint64) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32([]byte{DeadPrefix}, table), segment)
+}
+
+// EncodeDead and DecodeDead are the value of such a record, of which key is the key.
+func EncodeDead(p tid.DeadSegment) []byte {
+	return tid.AppendBits(binary.AppendUvarint(nil, p.Last), p.Bits)
+}
+func DecodeDead(key, value []byte) (table uint32, p tid.DeadSegment, err error) {
+	if len(key) != 13 {
+		return 0, p, errRecord
+	}
+	table, p.Segment = binary.BigEndian.Uint32(key[1:]), binary.BigEndian.Uint64(key[5:])
+	if p.Last, value, err = uvarint(value); err != nil {
+		return 0, p, err
+	}
+	if p.Bits, err = tid.DecodeBits(value); err != nil {
+		return 0, p, err
+	}
+	p.Rows = p.Bits.Count()
+	return table, p, nil
+}
+
+// EncodeDelete and DecodeDelete are what the log keeps of a commit that deleted rows of a segment: these, and how many the
+// segment had before, by which a delete that got lost is noticed when another follows.
+func EncodeDelete(before int, rows *tid.Bits) []byte {
+	return tid.AppendBits(binary.AppendUvarint(nil, uint64(before)), rows)
+}
+func DecodeDelete(b []byte) (before int, rows *tid.Bits, err error) {
+	n, b, err := uvarint(b)
+	if err != nil {
+		return 0, nil, err
+	}
+	rows, err = tid.DecodeBits(b)
+	return int(n), rows, err
 }
 
 func uvarint(b []byte) (uint64, []byte, error) {

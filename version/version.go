@@ -37,10 +37,17 @@ type Sealed struct {
 	Rows int
 }
 
-// ActiveTail is a table's newest rows. Visible is guarded by Set.mu.
+// ActiveTail is a table's newest rows, and what commits change of a table without making a version: how many of these
+// rows are visible, and which rows of the whole table are dead. Both are guarded by Set.mu.
 type ActiveTail struct {
-	Tail    *heap.Tail
+	Tail *heap.Tail
+	seen
+}
+
+// seen is what a reader sees of a table beside its version.
+type seen struct {
 	visible int
+	dead    *tid.Dead
 }
 
 // Group is a column group: the indexes that are flushed, merged and stored together, and their runs.
@@ -146,6 +153,13 @@ type Table struct {
 	Groups   []*Group
 }
 
+// HasSegment reports whether the table has a segment of this number, flushed or not.
+func (t *Table) HasSegment(n uint64) bool {
+	_, found := slices.BinarySearchFunc(t.Segments, n, func(s *Segment, n uint64) int { return cmp.Compare(s.Record.Segment, n) })
+	return found || n == t.Active.Tail.Segment() ||
+		slices.ContainsFunc(t.Sealed, func(s Sealed) bool { return s.Tail.Segment() == n })
+}
+
 // Version is an immutable state of the whole database.
 type Version struct {
 	id     uint64
@@ -192,9 +206,9 @@ func NewSet(tables []*Table, gone func()) *Set {
 
 // Snapshot is a version held by a reader. Release must be called once.
 type Snapshot struct {
-	set     *Set
-	v       *Version
-	visible map[uint32]int
+	set  *Set
+	v    *Version
+	seen map[uint32]seen
 }
 
 // Acquire takes a snapshot of the whole database.
@@ -202,9 +216,9 @@ func (s *Set) Acquire() *Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.current.refs++
-	sn := &Snapshot{set: s, v: s.current, visible: make(map[uint32]int, len(s.current.tables))}
+	sn := &Snapshot{set: s, v: s.current, seen: make(map[uint32]seen, len(s.current.tables))}
 	for id, t := range s.current.tables {
-		sn.visible[id] = t.Active.visible
+		sn.seen[id] = t.Active.seen
 	}
 	return sn
 }
@@ -215,15 +229,31 @@ func (sn *Snapshot) Release() { sn.set.release(sn.v) }
 // Version returns the snapshot's structure.
 func (sn *Snapshot) Version() *Version { return sn.v }
 
+// Table returns one table of the snapshot, whose Release lets go of a reference of its own; ok is false when there is
+// none with this ID.
+func (sn *Snapshot) Table(id uint32) (ts TableSnapshot, ok bool) {
+	t := sn.v.tables[id]
+	if t == nil {
+		return ts, false
+	}
+	sn.set.mu.Lock()
+	defer sn.set.mu.Unlock()
+	sn.v.refs++
+	return TableSnapshot{sn.set, sn.v, t, sn.seen[id]}, true
+}
+
 // Visible returns how many rows of a table's active tail the snapshot holds.
-func (sn *Snapshot) Visible(table uint32) int { return sn.visible[table] }
+func (sn *Snapshot) Visible(table uint32) int { return sn.seen[table].visible }
+
+// Dead returns the table's rows that are deleted for the snapshot.
+func (sn *Snapshot) Dead(table uint32) *tid.Dead { return sn.seen[table].dead }
 
 // TableSnapshot is one table of one version, held by a reader. Release must be called once.
 type TableSnapshot struct {
-	set     *Set
-	v       *Version
-	Table   *Table
-	visible int
+	set   *Set
+	v     *Version
+	Table *Table
+	seen
 }
 
 // AcquireTable takes a snapshot of one table; ok is false when there is none with this ID.
@@ -235,7 +265,7 @@ func (s *Set) AcquireTable(id uint32) (TableSnapshot, bool) {
 		return TableSnapshot{}, false
 	}
 	s.current.refs++
-	return TableSnapshot{s, s.current, t, t.Active.visible}, true
+	return TableSnapshot{s, s.current, t, t.Active.seen}, true
 }
 
 // Release lets the snapshot go.
@@ -243,6 +273,9 @@ func (ts TableSnapshot) Release() { ts.set.release(ts.v) }
 
 // Visible returns how many rows of the active tail the snapshot holds.
 func (ts TableSnapshot) Visible() int { return ts.visible }
+
+// Dead returns the rows that are deleted for the snapshot.
+func (ts TableSnapshot) Dead() *tid.Dead { return ts.dead }
 
 // PendingRows returns how many rows of the table no run holds yet.
 func (ts TableSnapshot) PendingRows() int64 {
@@ -253,9 +286,9 @@ func (ts TableSnapshot) PendingRows() int64 {
 	return n
 }
 
-// Rows returns the number of rows.
+// Rows returns the number of rows that are not deleted.
 func (ts TableSnapshot) Rows() int64 {
-	n := ts.PendingRows()
+	n := ts.PendingRows() - ts.dead.Rows()
 	for _, s := range ts.Table.Segments {
 		n += int64(s.Rows())
 	}
@@ -354,15 +387,17 @@ func (s *Set) change(f func(e *Edit)) bool {
 	return s.unref(old)
 }
 
-// Rows is what a group of commits did to one table: tails that it filled, and the active tail with its new length.
+// Rows is what a group of commits did to one table: tails that it filled, the active tail with its new length, and the
+// dead rows of the segments where it deleted some.
 type Rows struct {
 	Table   uint32
 	Sealed  []Sealed
 	Active  *heap.Tail
 	Visible int
+	Dead    []tid.DeadSegment
 }
 
-// Commit makes the rows of a group of commits visible, all at once.
+// Commit makes the work of a group of commits visible, all at once.
 func (s *Set) Commit(rows []Rows) {
 	s.mu.Lock()
 	sealed := false
@@ -378,12 +413,16 @@ func (s *Set) Commit(rows []Rows) {
 				}
 				t := e.Table(r.Table)
 				t.Sealed = append(slices.Clip(t.Sealed), r.Sealed...)
-				t.Active = &ActiveTail{Tail: r.Active}
+				t.Active = t.Active.Next(r.Active)
 			}
 		})
 	}
 	for _, r := range rows {
-		s.current.tables[r.Table].Active.visible = r.Visible
+		a := s.current.tables[r.Table].Active
+		a.visible = r.Visible
+		if len(r.Dead) > 0 {
+			a.dead = a.dead.With(r.Dead...)
+		}
 	}
 	s.mu.Unlock()
 	if free {
@@ -391,8 +430,18 @@ func (s *Set) Commit(rows []Rows) {
 	}
 }
 
-// NewActive returns an active tail whose first rows are visible.
-func NewActive(t *heap.Tail, visible int) *ActiveTail { return &ActiveTail{t, visible} }
+// NewActive returns an active tail whose first rows are visible, of a table with dead rows.
+func NewActive(t *heap.Tail, visible int, dead *tid.Dead) *ActiveTail {
+	return &ActiveTail{t, seen{visible, dead}}
+}
+
+// Next returns the active tail that follows, empty; the table's dead rows stay. It belongs into an Edit.
+func (a *ActiveTail) Next(t *heap.Tail) *ActiveTail { return NewActive(t, 0, a.dead) }
+
+// Bury returns the active tail with other dead rows of some segments. It belongs into an Edit.
+func (a *ActiveTail) Bury(parts ...tid.DeadSegment) *ActiveTail {
+	return NewActive(a.Tail, a.visible, a.dead.With(parts...))
+}
 
 // LastTID returns the TID after the last row of the table, visible rows of the active tail counted. An empty active tail
 // that follows a sealed one says nothing: until a segment or a row of the next says so, nothing on disk ends the sealed.
