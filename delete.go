@@ -72,10 +72,13 @@ func (s *statement) run(ctx context.Context, opts []CommitOption) (err error) {
 	ctx, done := db.during(ctx)
 	defer done()
 	defer func() {
-		if err = cause(ctx, t.Name(), err); err != nil {
+		if err = db.cause(ctx, t.Name(), err); err != nil {
 			s.rows, s.returned = 0, nil
 		}
 	}()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if s.q.orderBy != "" || s.q.limited || s.q.offset != 0 {
 		return &Error{Kind: ErrInvalid, Code: pgerr.FeatureNotSupported, Object: t.Name(),
 			Message: "DELETE and UPDATE take no ORDER BY, LIMIT or OFFSET"}

@@ -51,7 +51,7 @@ func TestWhereAndCountOfRandomConditions(t *testing.T) {
 		for _, i := range m.matching(p) {
 			want = append(want, m.tids[i])
 		}
-		set, err := Where(context.Background(), table, p)
+		set, err := Where(context.Background(), table, p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func TestJointIndex(t *testing.T) {
 		for _, i := range m.matching(p) {
 			want = append(want, m.tids[i])
 		}
-		set, err := Where(context.Background(), table, p)
+		set, err := Where(context.Background(), table, p, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
