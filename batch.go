@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"wideleaf/catalog"
@@ -27,6 +28,12 @@ const (
 	Int8   = value.Int8
 	Float8 = value.Float8
 	Text   = value.Text
+	Bytea  = value.Bytea
+	Date   = value.Date
+
+	Timestamptz = value.Timestamptz
+	Int8Array   = value.Int8Array
+	TextArray   = value.TextArray
 )
 
 // Batch is rows on their way into a table, column by column. Fill it through its vectors (the fast path: every one must
@@ -120,8 +127,9 @@ type defaultMark uint8
 func (defaultMark) String() string { return "DEFAULT" }
 
 // Append adds one row of Go values, one for each of the batch's columns: nil for NULL, Default, bool, any integer type,
-// float32 and float64, string, or a Value. An integer is accepted for a float8 column if it is exact. On an error the
-// batch is as it was.
+// float32 and float64, string, []byte for bytea, time.Time for date (the day in its own location) and timestamptz (without
+// what is less than a microsecond), []int64, []*int64, []string and []*string for arrays (nil is a NULL item), or a Value.
+// An integer is accepted for a float8 column if it is exact. On an error the batch is as it was.
 func (b *Batch) Append(row ...any) error {
 	if b.err != nil {
 		return b.err
@@ -222,6 +230,21 @@ func valueOf(x any, c catalog.Column) (Value, error) {
 			return mismatch()
 		}
 		return value.OfText(v), nil
+	case []byte:
+		if c.Type != Bytea {
+			return mismatch()
+		}
+		if v == nil {
+			return value.Null(Bytea), nil
+		}
+		return value.OfBytea(v), nil
+	case time.Time:
+		return timeValue(v, c, mismatch)
+	case []int64, []*int64, []string, []*string:
+		if a, ok := arrayValue(v, c.Type); ok {
+			return a, nil
+		}
+		return mismatch()
 	case float64:
 		if c.Type != Float8 {
 			return mismatch()
@@ -278,6 +301,64 @@ func valueOf(x any, c catalog.Column) (Value, error) {
 	return mismatch()
 }
 
+// timeValue converts a time for a column.
+func timeValue(t time.Time, c catalog.Column, mismatch func() (Value, error)) (Value, error) {
+	var v Value
+	var err error
+	switch c.Type {
+	case Date:
+		v, err = value.DateOfTime(t)
+	case Timestamptz:
+		v, err = value.TimestamptzOfTime(t)
+	default:
+		return mismatch()
+	}
+	if e, ok := err.(*Error); ok {
+		return Value{}, badColumn(&c, e.Code, "%s: \"%s\" (column %q)", e.Message, value.FormatTime(t), c.Name)
+	}
+	return v, err
+}
+
+// arrayValue converts a slice for a column of type t; a nil slice is NULL.
+func arrayValue(x any, t Type) (v Value, ok bool) {
+	var b []byte
+	var null bool
+	switch x := x.(type) {
+	case []int64:
+		null, ok = x == nil, t == Int8Array
+		for _, item := range x {
+			b = value.AppendInt8Item(b, item)
+		}
+	case []*int64:
+		null, ok = x == nil, t == Int8Array
+		for _, item := range x {
+			if item == nil {
+				b = value.AppendNullItem(b)
+			} else {
+				b = value.AppendInt8Item(b, *item)
+			}
+		}
+	case []string:
+		null, ok = x == nil, t == TextArray
+		for _, item := range x {
+			b = value.AppendTextItem(b, item)
+		}
+	case []*string:
+		null, ok = x == nil, t == TextArray
+		for _, item := range x {
+			if item == nil {
+				b = value.AppendNullItem(b)
+			} else {
+				b = value.AppendTextItem(b, *item)
+			}
+		}
+	}
+	if null {
+		return value.Null(t), ok
+	}
+	return value.OfStr(t, string(b)), ok
+}
+
 func outOfRange(text string, c catalog.Column) (Value, error) {
 	return Value{}, &Error{Kind: ErrInvalid, Code: pgerr.NumericValueOutOfRange, Object: c.Name,
 		Message: fmt.Sprintf("value \"%s\" is out of range for type %s", text, c.Type.SQLName())}
@@ -302,24 +383,14 @@ func checkRows(def *catalog.Table, cols []*Vector, n int) (size int64, err error
 			return 0, misfit(v, c, n, held)
 		}
 		nulls = nulls || c.NotNull && v.HasNulls()
-		switch c.Type {
-		case Bool:
-			for _, x := range v.U32 {
-				if x > 1 {
-					return 0, badColumn(c, pgerr.NumericValueOutOfRange, "column %q of type boolean has the code %d", c.Name, x)
-				}
-			}
-		case Text:
-			for row, s := range v.Str {
-				size += int64(len(s)) + 16
-				if at := invalidText(s); at >= 0 {
-					return 0, badColumn(c, pgerr.CharacterNotInRepertoire,
-						"invalid byte sequence for encoding \"UTF8\": 0x%02x (column %q, row %d of the batch)", s[at], c.Name, row+1)
-				}
-				if len(s) > MaxValueBytes {
-					return 0, badColumn(c, pgerr.ProgramLimitExceeded, "a value of column %q has %d bytes, the maximum is %d", c.Name, len(s), MaxValueBytes)
-				}
-			}
+		if c.Type == Int4 || c.Type == Int8 { // any code is a value
+			continue
+		}
+		for _, s := range v.Str {
+			size += int64(len(s)) + 16
+		}
+		if row, err := v.Check(); err != nil {
+			return 0, badValue(c, row, err)
 		}
 	}
 	if nulls {
@@ -384,25 +455,11 @@ func badColumn(c *catalog.Column, code, format string, args ...any) error {
 	return &Error{Kind: ErrInvalid, Code: code, Object: c.Name, Message: fmt.Sprintf(format, args...)}
 }
 
-// invalidText returns the place of the first byte that text can't hold, -1 if there is none. As in PostgreSQL, text is
-// valid UTF-8 without the zero byte.
-func invalidText(s string) int {
-	ascii := true
-	for i := range len(s) {
-		if s[i] == 0 {
-			return i
-		}
-		ascii = ascii && s[i] < utf8.RuneSelf
+// badValue adds to an error about a value where it stands.
+func badValue(c *catalog.Column, row int, err error) error {
+	e, ok := err.(*Error)
+	if !ok {
+		return err
 	}
-	if ascii || utf8.ValidString(s) {
-		return -1
-	}
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && n == 1 {
-			return i
-		}
-		i += n
-	}
-	return -1
+	return badColumn(c, e.Code, "%s (column %q, row %d of the batch)", e.Message, c.Name, row+1)
 }

@@ -14,7 +14,8 @@ import (
 // layers lists the packages from the bottom up; a package may import only what stands on a line above its own. A new
 // package is put where its one reason belongs (docs/architecture.md).
 var layers = [][]string{
-	{"pgerr", "tid", "value"},
+	{"pgerr", "tid"},
+	{"value"},
 	{"page", "catalog", "query/sql"},
 	{"store", "page/pagetest"},
 	{"heap"},

@@ -51,7 +51,7 @@ const (
 
 	// MaxValueBytes is the longest string a segment stores: 64 MiB. Values up to maxInline bytes stand in column
 	// pages, so that at least four of them fit in one, longer ones in overflow pages.
-	MaxValueBytes = 64 << 20
+	MaxValueBytes = value.MaxBytes
 	maxInline     = 2000
 )
 

@@ -29,6 +29,9 @@ const (
 	FeatureNotSupported       = "0A000"
 	DivisionByZero            = "22012"
 	NumericValueOutOfRange    = "22003"
+	InvalidDatetimeFormat     = "22007"
+	DatetimeFieldOverflow     = "22008"
+	TimeZoneDisplacement      = "22009" // invalid_time_zone_displacement_value
 	CharacterNotInRepertoire  = "22021"
 	InvalidTextRepresentation = "22P02"
 	InvalidParameterValue     = "22023"

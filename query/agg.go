@@ -41,7 +41,7 @@ func (f Func) Result(t value.Type) (value.Type, error) {
 	switch {
 	case f == CountRows || f == CountOf:
 		return value.Int8, nil
-	case (f == Min || f == Max) && t != value.Bool:
+	case (f == Min || f == Max) && t != value.Bool && t != value.Bytea:
 		return t, nil
 	case t == value.Float8:
 		return value.Float8, nil
@@ -355,7 +355,7 @@ func (x *extremum) result() (value.Value, error) {
 	case !x.found:
 		return value.Null(x.typ), nil
 	case x.typ.Width() == value.Var:
-		return value.OfText(x.str), nil
+		return value.OfStr(x.typ, x.str), nil
 	}
 	return value.OfCode(x.typ, x.code), nil
 }

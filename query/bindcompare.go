@@ -129,8 +129,8 @@ func compareColumn(op string, col *catalog.Column, c *constant) (*Pred, error) {
 	if c.null {
 		return constantPred(false), nil
 	}
-	if col.Type == value.Text {
-		return column(col, value.OfStringIntervals(stringsWhere(op, c.s)...)), nil
+	if col.Type.Width() == value.Var {
+		return column(col, value.OfStringIntervals(stringsWhere(op, c.held())...)), nil
 	}
 	k, err := cutAt(col.Type, c)
 	if err != nil {
@@ -214,6 +214,8 @@ func cutAt(t value.Type, c *constant) (cut, error) {
 	case t == value.Bool:
 		code := value.OfBool(c.b).Code()
 		return cutCodes(t, code, code), nil
+	case t == value.Date || t == value.Timestamptz:
+		return cutCodes(t, c.val.Code(), c.val.Code()), nil
 	case t == value.Float8:
 		f, err := c.float()
 		return cutFloat(f), err
@@ -396,8 +398,9 @@ func inColumn(col *catalog.Column, items []operand, want bool) (*Pred, error) {
 			if !want { // unlike the others it may be equal
 				return constantPred(false), nil
 			}
-		case col.Type == value.Text:
-			texts = append(texts, value.StringInterval{Lo: o.con.s, Hi: o.con.s})
+		case col.Type.Width() == value.Var:
+			s := o.con.held()
+			texts = append(texts, value.StringInterval{Lo: s, Hi: s})
 		default:
 			k, err := cutAt(col.Type, o.con)
 			if err != nil {
@@ -407,7 +410,7 @@ func inColumn(col *catalog.Column, items []operand, want bool) (*Pred, error) {
 		}
 	}
 	r := value.OfIntervals(words...)
-	if col.Type == value.Text {
+	if col.Type.Width() == value.Var {
 		r = value.OfStringIntervals(texts...)
 	}
 	if !want {
@@ -423,6 +426,8 @@ func compareConstants(l, r *constant) (int, error) {
 		return value.Compare(value.OfText(l.s), value.OfText(r.s)), nil
 	case l.typ == boolType:
 		return value.Compare(value.OfBool(l.b), value.OfBool(r.b)), nil
+	case l.typ < int4Type:
+		return value.Compare(l.val, r.val), nil
 	case l.typ == float8Type || r.typ == float8Type:
 		x, err := l.float()
 		if err != nil {

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -18,7 +17,8 @@ type constant struct {
 	b    bool
 	num  decimal // integer, bigint, numeric
 	f    float64
-	s    string // text, unknown; of numbers as written
+	s    string      // text, unknown; of others as written
+	val  value.Value // bytea, date, timestamptz, arrays
 	at   int
 }
 
@@ -55,7 +55,7 @@ func (b *binder) constant(e sql.Expr) (*constant, error) {
 				Message: "operator is not unique: " + e.Op + " unknown",
 				Hint:    "Could not choose a best candidate operator. You might need to add explicit type casts."}
 		}
-		if e.Op != "-" && e.Op != "+" || o.typ == boolType || o.typ == textType {
+		if e.Op != "-" && e.Op != "+" || o.typ < int4Type {
 			return nil, &pgerr.Error{Kind: pgerr.ErrInvalid, Code: pgerr.UndefinedFunction, Position: e.At,
 				Message: "operator does not exist: " + e.Op + " " + o.typ.String(),
 				Hint:    "No operator matches the given name and argument type. You might need to add an explicit type cast."}
@@ -156,6 +156,9 @@ func (c *constant) cast(t typ, at int) (*constant, error) {
 		case float8Type:
 			out.s = value.FormatFloat8(c.f)
 			return out, nil
+		case byteaType, dateType, timestamptzType, int8ArrayType, textArrayType:
+			out.s = c.val.String()
+			return out, nil
 		}
 		return nil, pgerr.New(pgerr.ErrInvalid, pgerr.FeatureNotSupported, "cast of type %s to text is not supported", c.typ).At(at)
 	case int4Type, int8Type:
@@ -221,82 +224,54 @@ func (c *constant) float() (float64, error) {
 
 // read sets the value from the text c.s, as the input function of c's type does.
 func (c *constant) read() error {
-	s := strings.Trim(c.s, " \t\n\v\f\r")
+	if c.typ == numericType {
+		return c.readNumeric()
+	}
+	v, err := value.Parse(valueTypes[c.typ], c.s)
+	if err != nil {
+		return atPosition(err, c.at)
+	}
 	switch c.typ {
 	case boolType:
-		v, ok := parseBool(s)
-		if !ok {
-			return c.invalid(c.typ)
-		}
-		c.b = v
+		c.b = v.Bool()
 	case int4Type, int8Type:
-		bits := 64
-		if c.typ == int4Type {
-			bits = 32
-		}
-		v, err := strconv.ParseInt(s, 10, bits)
-		if errors.Is(err, strconv.ErrRange) {
-			return c.overflow(`value "%s" is out of range for type %s`, c.s, c.typ)
-		}
-		if err != nil {
-			return c.invalid(c.typ)
-		}
-		c.num, _ = parseDecimal(strconv.FormatInt(v, 10))
-	case numericType:
-		switch strings.ToLower(s) {
-		case "nan":
-			c.num.special = isNaN
-			return nil
-		case "inf", "+inf", "infinity", "+infinity":
-			c.num.special = isInf
-			return nil
-		case "-inf", "-infinity":
-			c.num.special = isNegInf
-			return nil
-		}
-		d, ok := parseDecimal(s)
-		if !ok {
-			return c.invalid(c.typ)
-		}
-		if !d.fits() {
-			return c.overflow("value overflows numeric format")
-		}
-		c.num = d
+		c.num, _ = parseDecimal(v.String())
 	case float8Type:
-		f, err := strconv.ParseFloat(s, 64)
-		if err != nil && !errors.Is(err, strconv.ErrRange) || strings.Contains(s, "_") {
-			return c.invalid(c.typ)
-		}
-		if d, ok := parseDecimal(s); err != nil || f == 0 && ok && !d.zero() {
-			return c.overflow(`"%s" is out of range for type double precision`, c.s)
-		}
-		c.f = f
+		c.f = v.Float()
+	default:
+		c.val = v
 	}
 	return nil
 }
 
-// parseBool reads a boolean as PostgreSQL does: true, false, yes, no, on, off and what they clearly begin with, 1, 0.
-func parseBool(s string) (v, ok bool) {
-	s = strings.ToLower(s)
-	switch s {
-	case "":
-		return false, false
-	case "1":
-		return true, true
-	case "0":
-		return false, true
-	case "o":
-		return false, false
+func (c *constant) readNumeric() error {
+	s := strings.Trim(c.s, " \t\n\v\f\r")
+	switch strings.ToLower(s) {
+	case "nan":
+		c.num.special = isNaN
+		return nil
+	case "inf", "+inf", "infinity", "+infinity":
+		c.num.special = isInf
+		return nil
+	case "-inf", "-infinity":
+		c.num.special = isNegInf
+		return nil
 	}
-	for _, word := range [...]string{"true", "yes", "on"} {
-		if strings.HasPrefix(word, s) {
-			return true, true
-		}
+	d, ok := parseDecimal(s)
+	if !ok {
+		return c.invalid(c.typ)
 	}
-	for _, word := range [...]string{"false", "no", "off"} {
-		if strings.HasPrefix(word, s) {
-			return false, true
-		}
+	if !d.fits() {
+		return c.overflow("value overflows numeric format")
 	}
-	return false, false
+	c.num = d
+	return nil
+}
+
+// held returns a string that a column of the constant's type would hold for it.
+func (c *constant) held() string {
+	if c.typ == textType {
+		return c.s
+	}
+	return c.val.Str()
 }

@@ -1,6 +1,8 @@
 package query
 
 import (
+	"slices"
+
 	"wideleaf/pgerr"
 	"wideleaf/value"
 )
@@ -13,21 +15,26 @@ const (
 	unknownType typ = iota // a string without a type, or NULL
 	boolType
 	textType
+	byteaType
+	dateType
+	timestamptzType
+	int8ArrayType
+	textArrayType
 	int4Type
 	int8Type
 	numericType
 	float8Type
 )
 
-func typeOf(t value.Type) typ {
-	return [...]typ{value.Bool: boolType, value.Int4: int4Type, value.Int8: int8Type, value.Float8: float8Type,
-		value.Text: textType}[t]
-}
+var valueTypes = [...]value.Type{unknownType: value.Unknown, boolType: value.Bool, textType: value.Text,
+	byteaType: value.Bytea, dateType: value.Date, timestamptzType: value.Timestamptz, int8ArrayType: value.Int8Array,
+	textArrayType: value.TextArray, int4Type: value.Int4, int8Type: value.Int8, numericType: value.Numeric,
+	float8Type: value.Float8}
+
+func typeOf(t value.Type) typ { return typ(slices.Index(valueTypes[:], t)) }
 
 // String returns PostgreSQL's name of the type.
-func (t typ) String() string {
-	return [...]string{"unknown", "boolean", "text", "integer", "bigint", "numeric", "double precision"}[t]
-}
+func (t typ) String() string { return valueTypes[t].SQLName() }
 
 // family returns one type for all types that can be compared with each other.
 func (t typ) family() typ { return min(t, int4Type) }

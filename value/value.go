@@ -2,12 +2,14 @@
 //
 // Words used here: a code is a fixed-width value mapped to an unsigned integer so that codes compare as the
 // values do (PostgreSQL's order: NaN above all, -0 equal to 0); fixed-width types are stored, packed, compared and
-// indexed by their codes, and only the API's edge turns them back. Strings compare by their bytes (C collation).
+// indexed by their codes, and only the API's edge turns them back. Strings compare by their bytes (C collation), and what
+// else varies in length is held as strings that compare as the values do.
 //
 // Values, types and ranges are immutable once made and may be shared; a Vector belongs to whoever fills it.
 package value
 
 import (
+	"encoding/hex"
 	"fmt"
 	"math"
 	"strconv"
@@ -24,6 +26,11 @@ const (
 	Int8
 	Float8
 	Text
+	Bytea
+	Date
+	Timestamptz
+	Int8Array
+	TextArray
 )
 
 // Types that only results have; no column is of them.
@@ -33,6 +40,7 @@ const (
 )
 
 var typeNames = [...]string{Unknown: "unknown", Bool: "bool", Int4: "int4", Int8: "int8", Float8: "float8", Text: "text",
+	Bytea: "bytea", Date: "date", Timestamptz: "timestamptz", Int8Array: "int8[]", TextArray: "text[]",
 	Numeric: "numeric", Tid: "tid"}
 
 // String returns PostgreSQL's short name of the type.
@@ -54,6 +62,10 @@ func (t Type) SQLName() string {
 		return "bigint"
 	case Float8:
 		return "double precision"
+	case Timestamptz:
+		return "timestamp with time zone"
+	case Int8Array:
+		return "bigint[]"
 	}
 	return t.String()
 }
@@ -71,17 +83,27 @@ func ParseType(s string) (Type, bool) {
 		return Float8, true
 	case "text":
 		return Text, true
+	case "bytea":
+		return Bytea, true
+	case "date":
+		return Date, true
+	case "timestamptz", "timestamp with time zone":
+		return Timestamptz, true
+	case "int8[]", "bigint[]":
+		return Int8Array, true
+	case "text[]":
+		return TextArray, true
 	}
 	return Unknown, false
 }
 
 // Valid reports whether t is a type this version can store.
-func (t Type) Valid() bool { return t > Unknown && t <= Text }
+func (t Type) Valid() bool { return t > Unknown && t <= TextArray }
 
 // Width is how a type is held in a Vector.
 type Width uint8
 
-// The widths: 32-bit codes (bool, int4), 64-bit codes (int8, float8), strings of any length.
+// The widths: 32-bit codes (bool, int4, date), 64-bit codes (int8, float8, timestamptz), strings of any length.
 const (
 	Word32 Width = iota
 	Word64
@@ -91,9 +113,9 @@ const (
 // Width returns how the type is held in memory.
 func (t Type) Width() Width {
 	switch t {
-	case Bool, Int4:
+	case Bool, Int4, Date:
 		return Word32
-	case Int8, Float8, Tid:
+	case Int8, Float8, Timestamptz, Tid:
 		return Word64
 	}
 	return Var
@@ -129,6 +151,12 @@ func OfTid(t uint64) Value        { return Value{typ: Tid, code: t} }
 
 // OfCode returns the fixed-width value that a code stands for.
 func OfCode(t Type, code uint64) Value { return Value{typ: t, code: code} }
+
+// OfStr returns the value of a type that varies in length which is held as s (see Vector.Str).
+func OfStr(t Type, s string) Value { return Value{typ: t, str: s} }
+
+// OfBytea returns a copy of v as a value.
+func OfBytea(v []byte) Value { return Value{typ: Bytea, str: string(v)} }
 
 // Int4Code, Int8Code and Float8Code return a value's code; every NaN has the same one, -0 the one just below 0's.
 func Int4Code(v int32) uint32 { return uint32(v) ^ 1<<31 }
@@ -179,8 +207,8 @@ func (v Value) IsNull() bool { return v.null || v.typ == Unknown }
 // Code returns the code of a fixed-width value.
 func (v Value) Code() uint64 { return v.code }
 
-// Bool, Int (int4 and int8), Float (float8) and Str (text) return the Go value; each is meaningful for its own types
-// only, and zero for NULL.
+// Bool, Int (int4 and int8) and Float (float8) return the Go value; each is meaningful for its own types only, and zero
+// for NULL. Str returns text, the bytes of bytea, and of an array the bytes that it is held as (see Items).
 func (v Value) Bool() bool { return !v.null && v.code == 1 }
 func (v Value) Int() int64 {
 	switch {
@@ -202,7 +230,8 @@ func (v Value) Float() float64 {
 func (v Value) Str() string { return v.str }
 
 // Any returns the value as bool, int32, int64, float64, string (text, and numeric and tid as PostgreSQL prints them),
-// or nil for NULL.
+// []byte, time.Time in UTC (date, at midnight, and timestamptz; the infinities are the strings "infinity" and
+// "-infinity"), []int64 or []string (an array; []*int64 or []*string if an item of it is NULL), or nil for NULL.
 func (v Value) Any() any {
 	if v.IsNull() {
 		return nil
@@ -216,13 +245,22 @@ func (v Value) Any() any {
 		return v.Int()
 	case Float8:
 		return v.Float()
+	case Bytea:
+		return []byte(v.str)
+	case Date, Timestamptz:
+		if t, finite := v.Time(); finite {
+			return t
+		}
+		return v.String()
+	case Int8Array, TextArray:
+		return v.anyArray()
 	case Tid:
 		return v.String()
 	}
 	return v.str
 }
 
-// String returns PostgreSQL's text form; NULL is the empty string.
+// String returns PostgreSQL's text form, dates and times in ISO style and UTC; NULL is the empty string.
 func (v Value) String() string {
 	if v.IsNull() {
 		return ""
@@ -237,6 +275,14 @@ func (v Value) String() string {
 		return strconv.FormatInt(v.Int(), 10)
 	case Float8:
 		return FormatFloat8(v.Float())
+	case Bytea:
+		return `\x` + hex.EncodeToString([]byte(v.str))
+	case Date:
+		return formatDate(CodeDate(uint32(v.code)))
+	case Timestamptz:
+		return formatTimestamptz(CodeTimestamptz(v.code))
+	case Int8Array, TextArray:
+		return formatArray(v.typ, v.str)
 	case Tid:
 		return fmt.Sprintf("(%d,%d)", v.code>>16, uint16(v.code))
 	}

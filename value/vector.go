@@ -10,7 +10,7 @@ type Vector struct {
 	Nulls []uint64 // bit i set: row i is NULL; nil when no row is
 	U32   []uint32 // codes of 32-bit types
 	U64   []uint64 // codes of 64-bit types
-	Str   []string
+	Str   []string // text; the bytes of bytea; arrays as AppendInt8Item and AppendTextItem encode them
 }
 
 // Reset empties the vector for rows of type t and keeps its memory.

@@ -98,8 +98,7 @@ func (r *valueRecord) value(t value.Type) value.Value {
 		return value.Value{}
 	}
 	if t.Width() == value.Var {
-		v := value.Vector{Type: t, N: 1, Str: []string{string(r.Bytes)}}
-		return v.Value(0)
+		return value.OfStr(t, string(r.Bytes))
 	}
 	return value.OfCode(t, r.Code)
 }

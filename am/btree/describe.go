@@ -81,8 +81,8 @@ func describeKey(ix *catalog.Index, k []byte) string {
 		switch {
 		case v.IsNull():
 			s = append(s, "NULL")
-		case v.Type() == value.Text:
-			s = append(s, fmt.Sprintf("%q", v.Str()))
+		case v.Type().Width() == value.Var:
+			s = append(s, fmt.Sprintf("%q", v.String()))
 		default:
 			s = append(s, v.String())
 		}

@@ -98,7 +98,7 @@ func decodeColumn(c *catalog.IndexColumn, key, text []byte) (v value.Value, rest
 				i++
 				switch key[i] ^ inv {
 				case 1:
-					return value.OfText(string(text)), key[i+1:], text, nil
+					return value.OfStr(c.Type, string(text)), key[i+1:], text, nil
 				case 0xFF:
 				default:
 					return v, nil, text, fmt.Errorf("key has a 00 that is neither content nor end")

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"reflect"
 	"strconv"
+	"time"
 
 	"wideleaf/value"
 )
@@ -32,9 +33,10 @@ func join(op BoolOp, es []Expr, empty string) Expr {
 	return &Logic{Op: op, Args: append([]Expr(nil), es...)}
 }
 
-// Lit returns the constant for a Go value: nil, a bool, any integer, float, string or value.Value, or an Expr, which
-// is returned as it is. Numbers are exact: a float is the number it holds, not its shortest decimal. A string takes the
-// type of what it is compared with, as in SQL. Binding refuses values of other types.
+// Lit returns the constant for a Go value: nil, a bool, any integer, float, string, []byte, time.Time, []int64, []string or
+// value.Value, or an Expr, which is returned as it is. Numbers are exact: a float is the number it holds, not its shortest
+// decimal. A string takes the type of what it is compared with, as in SQL, and so does what is not a bool or number.
+// Binding refuses values of other types.
 func Lit(v any) Expr {
 	switch v := v.(type) {
 	case nil:
@@ -42,7 +44,21 @@ func Lit(v any) Expr {
 	case Expr:
 		return v
 	case value.Value:
+		switch {
+		case v.IsNull():
+			return &Literal{}
+		case v.Type() > value.Text: // or it would be a time in Go, and lose its type's infinities
+			return &Literal{Kind: String, Text: v.String()}
+		}
 		return Lit(v.Any())
+	case []byte:
+		return Lit(value.OfBytea(v))
+	case []int64:
+		return Lit(value.OfInt8Array(v))
+	case []string:
+		return Lit(value.OfTextArray(v))
+	case time.Time:
+		return &Literal{Kind: String, Text: value.FormatTime(v)}
 	}
 	switch r := reflect.ValueOf(v); r.Kind() {
 	case reflect.Bool:

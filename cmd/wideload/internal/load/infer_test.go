@@ -161,7 +161,7 @@ func TestParse(t *testing.T) {
 		{wideleaf.Float8, "nan", "NaN"},
 		{wideleaf.Float8, "1e400", "22003"},
 		{wideleaf.Float8, "1e-400", "22003"},
-		{wideleaf.Float8, "0x1p3", "22P02"},
+		{wideleaf.Float8, "0x1q3", "22P02"},
 		{wideleaf.Float8, "+-5", "22P02"},
 		{wideleaf.Float8, "one", "22P02"},
 		{wideleaf.Bool, "1", "t"},

@@ -8,6 +8,7 @@ import (
 
 	"wideleaf"
 	"wideleaf/pgerr"
+	"wideleaf/value"
 )
 
 // Lists says which columns' cells are lists of items, and how they are written.
@@ -65,5 +66,5 @@ func notInBrackets(cell []byte) error {
 	return pgerr.New(wideleaf.ErrInvalid, pgerr.InvalidTextRepresentation, "the items of a list do not each stand in < and >: \"%s\"", excerpt(cell))
 }
 
-func isArray(t wideleaf.Type) bool  { return false }
+func isArray(t wideleaf.Type) bool  { return t.Elem() != value.Unknown }
 func isScalar(t wideleaf.Type) bool { return !isArray(t) }

@@ -160,7 +160,7 @@ func TestBadFiles(t *testing.T) {
 			o.Header, o.Names, o.Types = true, FromHeader, map[string]ColumnType{"k": {Type: wideleaf.Int4}}
 		}, `, line 3, column c2 ("k"): invalid input syntax for type integer: "4x" (SQLSTATE 22P02)`},
 		"given type, too large": {"1\n3000000000\n", func(o *Options) { o.Types = map[string]ColumnType{"c1": {Type: wideleaf.Int4}} },
-			`, line 2, column c1: "3000000000" is out of range for type integer (SQLSTATE 22003)`},
+			`, line 2, column c1: value "3000000000" is out of range for type integer (SQLSTATE 22003)`},
 		"the line of a quoted record": {"\"a\nb\",1\n\"c\n\",2,3\n", nil,
 			`, line 4: extra data after last expected column: the record has 3 fields, not 2: "3" (SQLSTATE 22P04)`},
 		"a long key":      {good + "2," + strings.Repeat("x", 2705) + "\n", nil, `, line 4, column c2: a value has 2705 bytes, the maximum of a column with a btree index is 2704 (SQLSTATE 54000)`},
@@ -324,7 +324,7 @@ func TestAppend(t *testing.T) {
 		"defaults":         {"n\n9\n", func(o *Options) { o.Header, o.Names = true, FromHeader }, "(0,1)|9|given|-\n"},
 		"no rows":          {"f,n\n", func(o *Options) { o.Header, o.Names = true, FromHeader }, ""},
 		"another type":     {"5,x,0.5\nsix,,1\n", nil, `, line 2, column c1: invalid input syntax for type integer: "six" (SQLSTATE 22P02)`},
-		"out of range":     {"5000000000,x,0.5\n", nil, `, line 1, column c1: "5000000000" is out of range for type integer (SQLSTATE 22003)`},
+		"out of range":     {"5000000000,x,0.5\n", nil, `, line 1, column c1: value "5000000000" is out of range for type integer (SQLSTATE 22003)`},
 		"NULL":             {"5,x,1\n,x,1\n", nil, `, line 2, column c1: null value in column "n" of relation "t" violates not-null constraint (SQLSTATE 23502)`},
 		"too few fields":   {"5,x\n", nil, `, line 1: missing data for column "f": the record has 2 fields, not 3 (SQLSTATE 22P04)`},
 		"too many fields":  {"5,x,1,\"a\nb\"\n", nil, ", line 1: extra data after last expected column: the record has 4 fields, not 3: \"a\nb\" (SQLSTATE 22P04)"},

@@ -1,6 +1,6 @@
 // Package resultset prints the rows of a query: as a table for people, as CSV that wideload loads again, or as JSON.
 //
-// All three print values as PostgreSQL does. NULL is blank in a table, an empty unquoted field in CSV (the empty text is
+// All three print values as PostgreSQL does, except that JSON has arrays of its own. NULL is blank in a table, an empty unquoted field in CSV (the empty text is
 // quoted), null in JSON.
 package resultset
 
@@ -207,6 +207,16 @@ func jsonValue(v wideleaf.Value) string {
 		if s := v.String(); json.Valid([]byte(s)) {
 			return s
 		}
+	case v.Type().Elem() != value.Unknown:
+		var b strings.Builder
+		b.WriteByte('[')
+		for it := v.Items(); it.Next(); {
+			if b.Len() > 1 {
+				b.WriteByte(',')
+			}
+			b.WriteString(jsonValue(it.Value()))
+		}
+		return b.String() + "]"
 	}
 	return quote(v.String())
 }

@@ -61,6 +61,14 @@ func TestWrite(t *testing.T) {
  {"id":0,"f":1e-07,"name":"é\u001b[31m","ok":null,"ctid":"(0,4)"}
 ]
 `},
+		{JSON, []string{"b", "d", "t", "i", "a"}, []wideleaf.Row{{value.OfBytea([]byte{0, 0xff}), value.OfDate(0), value.OfTimestamptz(-1),
+			value.OfArray(wideleaf.Int8Array, []wideleaf.Value{value.OfInt8(math.MaxInt64), value.Null(wideleaf.Int8)}), value.OfTextArray([]string{"a b", ""})},
+			{value.OfBytea(nil), value.OfDate(math.MaxInt32), value.Null(wideleaf.Timestamptz), value.OfInt8Array(nil), value.Null(wideleaf.TextArray)}},
+			`[
+ {"b":"\\x00ff","d":"2000-01-01","t":"1999-12-31 23:59:59.999999+00","i":[9223372036854775807,null],"a":["a b",""]},
+ {"b":"\\x","d":"infinity","t":null,"i":[],"a":null}
+]
+`},
 		{JSON, names, nil, "[]\n"},
 		{JSON, []string{"sum"}, []wideleaf.Row{{value.OfNumeric("92233720368547758070.50")}}, "[\n {\"sum\":92233720368547758070.50}\n]\n"},
 		{JSON, []string{"sum"}, []wideleaf.Row{{value.OfNumeric("NaN")}}, "[\n {\"sum\":\"NaN\"}\n]\n"},
