@@ -246,9 +246,26 @@ func caseValue(typ Type, x any) (any, error) {
 		n, err := list[1].(json.Number).Int64()
 		then, _ := x["then"].(string)
 		return strings.Repeat(list[0].(string), int(n)) + then, err
+	case []any:
+		items := make([]Value, len(x))
+		for i, item := range x {
+			switch item := item.(type) {
+			case nil:
+				items[i] = value.Null(typ.Elem())
+			case string:
+				items[i] = value.OfText(item)
+			case json.Number:
+				n, err := item.Int64()
+				if err != nil {
+					return nil, err
+				}
+				items[i] = value.OfInt8(n)
+			}
+		}
+		return value.OfArray(typ, items), nil
 	case string:
-		if typ == Float8 {
-			return strconv.ParseFloat(x, 64)
+		if typ != Text {
+			return value.Parse(typ, x)
 		}
 	}
 	return x, nil
