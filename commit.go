@@ -48,6 +48,14 @@ type insertOp struct {
 	cols  []*value.Vector
 	rows  int
 	block *[]byte // cols as a row block, from blockPool
+
+	placed *[]placement // told where the rows went, if not nil
+}
+
+// placement is rows that got consecutive TIDs.
+type placement struct {
+	first tid.TID
+	rows  int
 }
 
 // blockPool keeps the memory of row blocks, which writers encode before they queue up.
@@ -266,6 +274,9 @@ func (g *commitGroup) add(op *insertOp) {
 			b.data = append(b.data, *op.block...)
 		} else {
 			b.data = heap.AppendRows(b.data, op.cols, from, from+n)
+		}
+		if op.placed != nil {
+			*op.placed = append(*op.placed, placement{b.next, n})
 		}
 		b.next += tid.TID(n)
 		w.tail.Append(op.cols, from, from+n)

@@ -3,6 +3,7 @@ package wideleaf
 import (
 	"context"
 	"maps"
+	"strings"
 )
 
 // mutating are the entry points that delete, update and vacuum.
@@ -35,6 +36,77 @@ var mutating = map[string]entry{
 			"42703 selected": func(ctx context.Context, e *env) error { return second(e.q.Select("nothing").DeleteReturning(ctx)) },
 		},
 	},
+	"Table.UpdateWhere": {
+		changes: true,
+		good:    func(ctx context.Context, e *env) error { return second(e.t.UpdateWhere(ctx, "a > 1", "a = a + 10")) },
+		bad: map[string]func(ctx context.Context, e *env) error{
+			"42703 unknown column": func(ctx context.Context, e *env) error { return second(e.t.UpdateWhere(ctx, "nothing = 1", "a = 1")) },
+		},
+	},
+	"Table.Update": {
+		changes: true,
+		good:    func(ctx context.Context, e *env) error { return second(e.t.Update(ctx, []TID{0, 1}, "a = 5")) },
+	},
+	"Query.Update": {
+		changes: true,
+		good:    func(ctx context.Context, e *env) error { return second(e.q.Update(ctx, "a = -a, s = default")) },
+		bad: merge(queries(func(ctx context.Context, q *Query) error { return second(q.Update(ctx, "a = 1")) }), assignments(map[string]string{
+			"42601 empty":              "",
+			"42601 no value":           "a =",
+			"42601 no operator":        "a",
+			"42601 more":               "a = 1 b = 2",
+			"42601 comma":              "a = 1,",
+			"42601 reserved":           "select = 1",
+			"42601 twice":              "a = 1, A = 2",
+			"42703 unknown":            "nothing = 1",
+			"42703 unknown in value":   "a = nothing",
+			"42804 text":               "a = s",
+			"42804 boolean":            "a = true",
+			"22P02 literal":            "a = 'x'",
+			"22003 constant":           "a = 3000000000",
+			"22003 sum":                "a = a + 2147483647",
+			"22003 product":            "a = a * 2000000000",
+			"22003 float":              "a = 1e10",
+			"22003 of float8":          "f = f * 1e308::float8 * 1e308::float8",
+			"22003 float8 to integer":  "a = f * 1e10::float8",
+			"22012 division":           "a = 1 / (a - 1)",
+			"22012 remainder":          "a = a % (a - 2)",
+			"22012 constant":           "a = 1 / 0",
+			"42883 remainder":          "f = f % f",
+			"42883 of text":            "s = s + s",
+			"42883 sign":               "s = -s",
+			"42883 concatenation":      "s = a || a",
+			"42883 function":           "a = abs(a)",
+			"42846 cast":               "f = true::float8",
+			"22P02 cast":               "a = s::int4",
+			"23502 NULL":               "a = null",
+			"23502 default":            "a = default",
+			"0A000 condition":          "a = (a > 1)",
+			"0A000 numeric":            "f = a * 1.5",
+			"54001 deep":               "a = " + strings.Repeat("(", 100_000) + "1" + strings.Repeat(")", 100_000),
+			"54000 index key too long": "s = '" + strings.Repeat("x", 4000) + "'",
+		})),
+	},
+	"Query.UpdateReturning": {
+		changes: true,
+		good: func(ctx context.Context, e *env) error {
+			return second(e.q.Select("ctid", "s").UpdateReturning(ctx, "s = 'x'"))
+		},
+		bad: map[string]func(ctx context.Context, e *env) error{
+			"42703 selected": func(ctx context.Context, e *env) error {
+				return second(e.q.Select("nothing").UpdateReturning(ctx, "a = 1"))
+			},
+		},
+	},
+}
+
+// assignments makes the bad calls of an update of SET lists.
+func assignments(sets map[string]string) map[string]func(context.Context, *env) error {
+	calls := map[string]func(context.Context, *env) error{}
+	for what, set := range sets {
+		calls[what] = func(ctx context.Context, e *env) error { return second(e.q.Update(ctx, set)) }
+	}
+	return calls
 }
 
 func init() { maps.Copy(entries, mutating) }

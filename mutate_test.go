@@ -46,6 +46,18 @@ func randomMutantCondition(r *rand.Rand, ids int64) mutantCondition {
 	return all[r.IntN(len(all))]
 }
 
+// mutantAssignments are what updates set, in SQL and in Go.
+var mutantAssignments = []struct {
+	sql    string
+	change func(m *mutant)
+}{
+	{"k = k / 2, twin = twin / 2", func(m *mutant) { m.k /= 2 }},
+	{"k = (k * 7 + id::int4) % 120, twin = (7 * k + id::int) % 120", func(m *mutant) { m.k = (m.k*7 + m.id) % 120 }},
+	{"s = 's4'", func(m *mutant) { m.s = "s4" }},
+	{"twin = null, k = default", func(m *mutant) { m.null = true }},
+	{"k = id % 100, twin = id % 100, s = 's' || (id % 10)", func(m *mutant) { m.k, m.s, m.null = m.id%100, fmt.Sprintf("s%d", m.id%10), false }},
+}
+
 func (ms mutants) matching(c mutantCondition) (out mutants) {
 	for _, m := range ms {
 		if c.holds(m) {
@@ -171,6 +183,20 @@ func mutateAgainstModel(t *testing.T, seed uint64) {
 				t.Fatal(err)
 			}
 			when = fmt.Sprintf("step %d: inserted", step)
+		case op < 6:
+			c := randomMutantCondition(r, ids)
+			set := mutantAssignments[r.IntN(len(mutantAssignments))]
+			want := model.matching(c)
+			n, err := tb.UpdateWhere(ctx, c.sql, set.sql, NoSync)
+			if err != nil || n != int64(len(want)) {
+				t.Fatalf("step %d: update where %s: %d rows, want %d (%v)", step, c.sql, n, len(want), err)
+			}
+			for i := range model {
+				if c.holds(model[i]) {
+					set.change(&model[i])
+				}
+			}
+			when = fmt.Sprintf("step %d: updated %s where %s", step, set.sql, c.sql)
 		case op < 7:
 			c := randomMutantCondition(r, ids)
 			want := model.matching(c)

@@ -136,9 +136,7 @@ func (t *Table) op(b *Batch, op *insertOp) (rows int, err error) {
 		return 0, err
 	}
 	if size > maxCommitBytes {
-		return 0, &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: def.Name,
-			Message: fmt.Sprintf("a commit of %d bytes is larger than %d", size, maxCommitBytes),
-			Hint:    "Insert the rows in several batches."}
+		return 0, tooLarge(def.Name, size, "Insert the rows in several batches.")
 	}
 	*op = insertOp{table: t, def: def, cols: cols, rows: n}
 	op.encode(size + size/8 + 64) // and null bitmaps, lengths, heads
@@ -217,24 +215,10 @@ func (tx *Tx) InsertBatch(t *Table, b *Batch) error {
 		return err
 	}
 	if tx.bytes += size; tx.bytes > maxCommitBytes {
-		return &Error{Kind: ErrInvalid, Code: pgerr.ProgramLimitExceeded, Object: t.Name(),
-			Message: fmt.Sprintf("a commit of %d bytes is larger than %d", tx.bytes, maxCommitBytes),
-			Hint:    "Insert the rows in several commits."}
+		return tooLarge(t.Name(), tx.bytes, "Insert the rows in several commits.")
 	}
 	for i, v := range cols {
-		d := dst.cols[i]
-		base := d.N
-		d.U32 = append(d.U32, v.U32...)
-		d.U64 = append(d.U64, v.U64...)
-		d.Str = append(d.Str, v.Str...)
-		d.N += v.N
-		if v.HasNulls() {
-			for row := range v.N {
-				if v.IsNull(row) {
-					d.SetNull(base + row)
-				}
-			}
-		}
+		dst.cols[i].AppendAll(v)
 	}
 	return nil
 }

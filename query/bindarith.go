@@ -44,13 +44,22 @@ func (b *binder) arithmetic(e *sql.Binary, l, r operand) (operand, error) {
 	var err error
 	switch t {
 	case float8Type:
-		err = out.floatArithmetic(e.Op, l.con, r.con)
+		var x, y float64
+		if x, err = l.con.float(); err == nil {
+			if y, err = r.con.float(); err == nil {
+				out.f, err = floatArithmetic(e.Op, x, y)
+			}
+		}
 	case numericType:
 		err = pgerr.New(pgerr.ErrInvalid, pgerr.FeatureNotSupported, "operator %s is not supported for numeric constants", e.Op).At(e.At)
 	default:
 		x, _, _ := l.con.num.floor()
 		y, _, _ := r.con.num.floor()
-		err = out.intArithmetic(e.Op, x, y)
+		var v int64
+		if v, err = intArithmetic(t, e.Op, x, y); err == nil {
+			out.s = strconv.FormatInt(v, 10)
+			out.num, _ = parseDecimal(out.s)
+		}
 	}
 	return operand{typ: t, con: out}, err
 }
@@ -59,8 +68,8 @@ func divisionByZero() error {
 	return pgerr.New(pgerr.ErrInvalid, pgerr.DivisionByZero, "division by zero")
 }
 
-func (c *constant) intArithmetic(op string, x, y int64) error {
-	var v int64
+// intArithmetic evaluates an operator of integers of type t.
+func intArithmetic(t typ, op string, x, y int64) (v int64, err error) {
 	ok := true
 	switch op {
 	case "+":
@@ -79,7 +88,7 @@ func (c *constant) intArithmetic(op string, x, y int64) error {
 	default:
 		switch {
 		case y == 0:
-			return divisionByZero()
+			return 0, divisionByZero()
 		case op == "%":
 			if y != -1 {
 				v = x % y
@@ -89,12 +98,10 @@ func (c *constant) intArithmetic(op string, x, y int64) error {
 			ok = x != math.MinInt64 || y != -1
 		}
 	}
-	if !ok || c.typ == int4Type && v != int64(int32(v)) {
-		return pgerr.New(pgerr.ErrInvalid, pgerr.NumericValueOutOfRange, "%s out of range", c.typ)
+	if !ok || t == int4Type && v != int64(int32(v)) {
+		return 0, outOfRange(t)
 	}
-	c.s = strconv.FormatInt(v, 10)
-	c.num, _ = parseDecimal(c.s)
-	return nil
+	return v, nil
 }
 
 func magnitude(x int64) uint64 {
@@ -104,34 +111,27 @@ func magnitude(x int64) uint64 {
 	return uint64(x)
 }
 
-func (c *constant) floatArithmetic(op string, l, r *constant) error {
-	x, err := l.float()
-	if err != nil {
-		return err
-	}
-	y, err := r.float()
-	if err != nil {
-		return err
-	}
+// floatArithmetic evaluates an operator of float8.
+func floatArithmetic(op string, x, y float64) (v float64, err error) {
 	zero := false // whether the exact result may be
 	switch op {
 	case "+":
-		c.f, zero = x+y, true
+		v, zero = x+y, true
 	case "-":
-		c.f, zero = x-y, true
+		v, zero = x-y, true
 	case "*":
-		c.f, zero = x*y, x == 0 || y == 0
+		v, zero = x*y, x == 0 || y == 0
 	default:
 		if y == 0 && x == x {
-			return divisionByZero()
+			return 0, divisionByZero()
 		}
-		c.f, zero = x/y, x == 0 || math.IsInf(y, 0)
+		v, zero = x/y, x == 0 || math.IsInf(y, 0)
 	}
 	switch {
-	case math.IsInf(c.f, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0):
-		return pgerr.New(pgerr.ErrInvalid, pgerr.NumericValueOutOfRange, "value out of range: overflow")
-	case c.f == 0 && !zero:
-		return pgerr.New(pgerr.ErrInvalid, pgerr.NumericValueOutOfRange, "value out of range: underflow")
+	case math.IsInf(v, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0):
+		return 0, pgerr.New(pgerr.ErrInvalid, pgerr.NumericValueOutOfRange, "value out of range: overflow")
+	case v == 0 && !zero:
+		return 0, pgerr.New(pgerr.ErrInvalid, pgerr.NumericValueOutOfRange, "value out of range: underflow")
 	}
-	return nil
+	return v, nil
 }

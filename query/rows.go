@@ -77,6 +77,43 @@ func RowsOf(ctx context.Context, t *Table, set *tid.Set, columns []int) ([][]val
 	return rows, nil
 }
 
+// ColumnsOf returns columns of the rows of a set, which must all be the table's, in TID order: a vector for each attno.
+func ColumnsOf(ctx context.Context, t *Table, set *tid.Set, attnos []int) ([]*value.Vector, error) {
+	e := newExecutor(ctx, t)
+	type part struct {
+		src  heap.Source
+		offs []uint16
+	}
+	var parts []part
+	rows := 0
+	for m, err := range e.matches(candidates{set: set}) {
+		if err != nil {
+			return nil, err
+		}
+		offs := m.bits.AppendOffsets(nil, 0, tid.SegmentRows)
+		parts = append(parts, part{m.src, offs})
+		rows += len(offs)
+	}
+	out := make([]*value.Vector, len(attnos))
+	var v value.Vector
+	for i, attno := range attnos {
+		typ, err := t.typeOf(attno)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = new(value.Vector)
+		out[i].Reset(typ)
+		out[i].Grow(rows)
+		for _, p := range parts {
+			if err := e.column(p.src, attno, typ, p.offs, &v); err != nil {
+				return nil, err
+			}
+			out[i].AppendAll(&v)
+		}
+	}
+	return out, nil
+}
+
 // plainRows yields rows in TID order. It returns nil when the caller has seen enough.
 func (e *executor) plainRows(spec RowsSpec, f *fetcher, yield func([]value.Value, error) bool) error {
 	found, err := e.narrow(spec.Pred, nil)

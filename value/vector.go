@@ -72,6 +72,22 @@ func (v *Vector) Append(x Value) {
 	v.N++
 }
 
+// AppendAll adds the rows of another vector of the same type.
+func (v *Vector) AppendAll(o *Vector) {
+	base := v.N
+	v.U32 = append(v.U32, o.U32...)
+	v.U64 = append(v.U64, o.U64...)
+	v.Str = append(v.Str, o.Str...)
+	v.N += o.N
+	if o.HasNulls() {
+		for i := range o.N {
+			if o.IsNull(i) {
+				v.SetNull(base + i)
+			}
+		}
+	}
+}
+
 // AppendCode adds one fixed-width value by its code.
 func (v *Vector) AppendCode(c uint64) {
 	if v.Type.Width() == Word32 {
