@@ -45,6 +45,9 @@ type DB struct {
 	ctx    context.Context // ends when Close begins
 	cancel context.CancelCauseFunc
 
+	building sync.Mutex // guards builds
+	builds   []*indexBuild
+
 	mu       sync.RWMutex
 	tables   map[string]*Table
 	loading  map[string]*Table // see CreateTableAs

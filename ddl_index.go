@@ -8,7 +8,6 @@ import (
 	"wideleaf/catalog"
 	"wideleaf/pgerr"
 	"wideleaf/store"
-	"wideleaf/vacuum"
 	"wideleaf/value"
 	"wideleaf/version"
 )
@@ -26,6 +25,7 @@ type IndexDef struct {
 	Name    string // 1 to 63 bytes, unique in the database
 	Method  string // access method: "btree" (the default)
 	Columns []IndexColumn
+	Unique  bool // no two rows may have the same key, NULLs apart
 	IndexOptions
 }
 
@@ -59,48 +59,6 @@ func (db *DB) CreateIndexes(ctx context.Context, table string, defs ...IndexDef)
 	return t.CreateIndexes(ctx, defs...)
 }
 
-// CreateIndexes creates indexes on the table; see DB.CreateIndexes.
-func (t *Table) CreateIndexes(ctx context.Context, defs ...IndexDef) error {
-	if err := t.writable(); err != nil {
-		return err
-	}
-	db, table := t.db, t.Name()
-	defer db.leave()
-	if len(defs) == 0 {
-		return nil
-	}
-	ctx, done := db.during(ctx)
-	defer done()
-	if err := ctx.Err(); err != nil {
-		return db.cause(ctx, table, err)
-	}
-	indexes := make([]*version.Index, len(defs))
-	for i, d := range defs {
-		var err error
-		if indexes[i], err = t.newIndex(d); err != nil {
-			return err
-		}
-	}
-	ids, err := db.registerIndexes(t, indexes)
-	if err != nil {
-		return db.cause(ctx, table, err)
-	}
-	if err = t.checkPendingKeys(ctx, indexes); err == nil {
-		db.pool.Notify()
-		err = db.pool.Wait(ctx, func() bool { return !t.hasGaps(ids) })
-	}
-	if err == nil {
-		err = db.readyIndexes(t, ids)
-	}
-	if err != nil {
-		if undo := db.removeIndexes(t, ids); undo != nil {
-			db.o.Logger.Error("could not remove a half-built index; the next open will", "table", table, "err", undo)
-		}
-		return db.cause(ctx, table, err)
-	}
-	return nil
-}
-
 // newIndex checks a definition and makes the index, without its numbers.
 func (t *Table) newIndex(d IndexDef) (*version.Index, error) {
 	def := t.def()
@@ -127,7 +85,10 @@ func (t *Table) newIndex(d IndexDef) (*version.Index, error) {
 	if err := d.IndexOptions.check(d.Name); err != nil {
 		return nil, err
 	}
-	ix := &catalog.Index{TableID: t.id, Name: d.Name, Method: d.Method}
+	if d.Unique && !ab.Unique {
+		return nil, &Error{Kind: ErrInvalid, Code: pgerr.FeatureNotSupported, Object: d.Name, Message: fmt.Sprintf("access method %q does not support unique indexes", d.Method)}
+	}
+	ix := &catalog.Index{TableID: t.id, Name: d.Name, Method: d.Method, Unique: d.Unique}
 	d.IndexOptions.apply(ix)
 	for _, c := range d.Columns {
 		if c.Name == ctid {
@@ -275,59 +236,6 @@ func (t *Table) checkPendingKeys(ctx context.Context, indexes []*version.Index) 
 		}
 	}
 	return nil
-}
-
-// hasGaps reports whether flushed segments lack runs of the groups of indexes being built.
-func (t *Table) hasGaps(ids []uint32) bool {
-	ts, ok := t.db.versions.AcquireTable(t.id)
-	if !ok {
-		return false
-	}
-	defer ts.Release()
-	for _, g := range ts.Table.Groups {
-		if g.HasAny(ids) && len(vacuum.Gaps(ts.Table, g)) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// readyIndexes opens indexes to queries.
-func (db *DB) readyIndexes(t *Table, ids []uint32) error {
-	return db.pool.Publish(func() error {
-		ts, err := t.acquire()
-		if err != nil {
-			return err
-		}
-		defer ts.Release()
-		ready := map[uint32]*version.Index{}
-		var pub store.Publication
-		for _, g := range ts.Table.Groups {
-			for _, ix := range g.Indexes {
-				if !slices.Contains(ids, ix.Def.ID) {
-					continue
-				}
-				def := *ix.Def
-				def.Ready = true
-				rec, err := version.EncodeIndex(&def)
-				if err != nil {
-					return err
-				}
-				pub.Put = append(pub.Put, store.Record{Key: version.IndexKey(def.ID), Value: rec})
-				ready[def.ID] = &version.Index{Def: &def, Method: ix.Method}
-			}
-		}
-		if len(ready) < len(ids) {
-			return changedMeanwhile(t.Name())
-		}
-		if err := db.store.Publish(pub); err != nil {
-			return err
-		}
-		db.versions.Change(func(e *version.Edit) {
-			replaceIndexes(e.Table(t.id), ready)
-		})
-		return nil
-	})
 }
 
 // replaceIndexes puts indexes with other definitions in the place of those with their IDs.

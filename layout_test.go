@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"am/leaf"},
 	{"am/btree", "am/amtest"},
 	{"version"},
-	{"query", "vacuum"},
+	{"query", "vacuum", "buildparallel"},
 	{""}, // the root
 	{"cmd"},
 }

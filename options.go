@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"runtime"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"wideleaf/buildparallel"
 )
 
 // Options configure a database. The zero value of a field is its default. All are about resources: none changes what
@@ -26,6 +29,18 @@ type Options struct {
 	// PendingListLimit is PostgreSQL's gin_pending_list_limit, in bytes, of indexes that have none of their own: see
 	// IndexOptions. Default 4 MiB, from 64 KiB to 2 TiB.
 	PendingListLimit int64
+	// MaintenanceWorkMem (maintenance_work_mem) is, in bytes, what building indexes may take for sorting: the total of all
+	// that take part in one CreateIndexes, on top of MemoryLimit. What doesn't fit is spilled to temporary files. Default
+	// 64 MiB, minimum 1 MiB, maximum 1 TiB.
+	MaintenanceWorkMem int64
+	// MaxParallelMaintenanceWorkers (max_parallel_maintenance_workers) is how many workers may help the caller of one
+	// CreateIndexes. Default 2, maximum 1024; -1: none. More than the processors that Go uses are never started.
+	MaxParallelMaintenanceWorkers int
+	// MinParallelTableScanSize (min_parallel_table_scan_size) is, in bytes of pages, the least size of a table whose indexes
+	// are built by more than the caller. Default 8 MiB.
+	MinParallelTableScanSize int64
+	// TraceSort (trace_sort) has the sorts of index builds log what they do. Default false.
+	TraceSort bool
 	// ReadOnly opens an existing database without changing it. Default false.
 	ReadOnly bool
 	// Logger receives what happens in the background. Default: slog.Default().
@@ -40,6 +55,11 @@ const (
 	maxMemoryLimit     = 1 << 40
 	maxWorkers         = 256
 	defaultFanIn       = 8
+
+	defaultMaintenanceWorkMem = 64 << 20
+	defaultBuildWorkers       = 2
+	maxBuildWorkers           = 1024
+	defaultMinTableScan       = 8 << 20
 
 	defaultPendingListLimit = 4 << 20
 )
@@ -59,6 +79,9 @@ func (o *Options) withDefaults() (Options, error) {
 	check("MemoryLimit", out.MemoryLimit, minMemoryLimit, maxMemoryLimit)
 	check("Workers", int64(out.Workers), 1, maxWorkers)
 	check("MergeFanIn", int64(out.MergeFanIn), 2, 64)
+	check("MaintenanceWorkMem", out.MaintenanceWorkMem, buildparallel.MinMemory, maxMemoryLimit)
+	check("MaxParallelMaintenanceWorkers", int64(out.MaxParallelMaintenanceWorkers), -1, maxBuildWorkers)
+	check("MinParallelTableScanSize", out.MinParallelTableScanSize, 1, math.MaxInt64)
 	check("PendingListLimit", out.PendingListLimit, minPendingListLimit, maxPendingListLimit)
 	if len(errs) > 0 {
 		return out, &Error{Kind: ErrInvalid, Code: codeInvalidParameter, Message: "invalid options", Object: "Options", Err: errors.Join(errs...)}
@@ -74,6 +97,15 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if out.PendingListLimit == 0 {
 		out.PendingListLimit = defaultPendingListLimit
+	}
+	if out.MaintenanceWorkMem == 0 {
+		out.MaintenanceWorkMem = defaultMaintenanceWorkMem
+	}
+	if out.MaxParallelMaintenanceWorkers == 0 {
+		out.MaxParallelMaintenanceWorkers = defaultBuildWorkers
+	}
+	if out.MinParallelTableScanSize == 0 {
+		out.MinParallelTableScanSize = defaultMinTableScan
 	}
 	if out.Logger == nil {
 		out.Logger = slog.Default()

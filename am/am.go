@@ -145,3 +145,40 @@ type Cursor interface {
 type KeyEncoder interface {
 	EncodeKey(ix *catalog.Index, vals []value.Value, dst []byte) []byte
 }
+
+// Loader is a method that can write a run from entries which somebody else has sorted (package buildparallel): entries
+// are in key order and, among equal keys, in TID order. Methods without it have their runs built segment by segment.
+type Loader interface {
+	// Codes reports whether the index files the codes (value.KeyCode) of its only column, NULLs behind them. Otherwise
+	// it files keys: byte strings, none of which is the beginning of another.
+	Codes(ix *catalog.Index) bool
+	// AppendKey appends the key of row i, whose values are in cols in the index's order, and reports whether one of them
+	// is NULL. A key that is too long gives an error that matches ErrKeyTooLong.
+	AppendKey(ix *catalog.Index, cols []*value.Vector, i int, dst []byte) (key []byte, null bool, err error)
+	// Load begins a run. yield is called as by Method.Build.
+	Load(ix *catalog.Index, owner page.Owner, w page.Writer, yield func() error) Load
+}
+
+// Load is a run that is being loaded.
+type Load interface {
+	// NewPart returns an empty part, which is filled by one goroutine while others fill theirs.
+	NewPart(yield func() error) Part
+	// Add writes a part behind those already added and empties it.
+	Add(p Part) error
+	// Finish ends the run.
+	Finish() (RunMeta, error)
+}
+
+// Part is the entries of an interval of keys, in order, on their way into pages. TIDs are relative to the first one of
+// the run's span.
+type Part interface {
+	// Words adds entries packed as (code-base)<<shift | TID, Entries those given by code and TID, Nulls those that come
+	// behind all codes.
+	Words(a []uint64, base uint64, shift uint) error
+	Entries(codes []uint64, tids []uint32) error
+	Nulls(tids []uint32) error
+	// Key adds an entry by its key.
+	Key(key []byte, tid uint32) error
+	// Free gives the part's memory back.
+	Free()
+}

@@ -133,6 +133,7 @@ type Index struct {
 	Method  string // access method: "btree"
 	Columns []IndexColumn
 	Group   uint32 // column group: flushed, merged and stored together
+	Unique  bool   `json:",omitempty"` // no two rows have the same key, NULLs apart
 	Ready   bool   // every flushed segment is in a run of it, so that queries may use it
 
 	NoFastUpdate     bool  // fastupdate=off: the commit takes new rows up

@@ -36,6 +36,7 @@ const (
 	InvalidTextRepresentation = "22P02"
 	InvalidParameterValue     = "22023"
 	NotNullViolation          = "23502"
+	UniqueViolation           = "23505"
 	InvalidRowCountInLimit    = "2201W"
 	InvalidRowCountInOffset   = "2201X"
 	ReadOnlySQLTransaction    = "25006"

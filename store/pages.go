@@ -29,14 +29,20 @@ type PageTable struct {
 }
 
 // NewTable begins an SST with an ordinal that was never used.
-func (db *DB) NewTable() (*PageTable, error) {
+func (db *DB) NewTable() (*PageTable, error) { return db.newTable(db.fs) }
+
+// NewScratchTable is NewTable for work that may fail: a write that fails, as on a full disk, is returned by
+// WritePage or Finish and doesn't freeze the database.
+func (db *DB) NewScratchTable() (*PageTable, error) { return db.newTable(db.o.FS) }
+
+func (db *DB) newTable(fs vfs.FS) (*PageTable, error) {
 	t := &PageTable{db: db, key: make([]byte, 0, pageKeySize)}
 	err := db.write(func() (err error) {
 		if t.ordinal, err = db.takeOrdinal(); err != nil {
 			return err
 		}
 		t.path = db.fs.PathJoin(db.tempDir, fmt.Sprintf("%d.sst", t.ordinal))
-		f, err := db.fs.Create(t.path, "wideleaf-pages")
+		f, err := fs.Create(t.path, "wideleaf-pages")
 		if err != nil {
 			return err
 		}

@@ -54,6 +54,7 @@ type DB struct {
 	books   books
 	last    closing // as found by Open
 	damage  []error
+	temps   atomic.Uint64 // temporary files made
 	touchMu sync.Mutex
 	touched atomic.Bool // something was written since Open
 	events  events

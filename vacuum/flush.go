@@ -162,31 +162,7 @@ func insertSorted[T any](s []T, x T, key func(T) uint64) []T {
 	return slices.Insert(slices.Clone(s), i, x)
 }
 
-// fill writes the run of one flushed segment for a group that is being built.
-func (p *Pool) fill(j Job) error {
-	ts, ok := p.o.Versions.AcquireTable(j.Table)
-	if !ok {
-		return nil
-	}
-	defer ts.Release()
-	si := slices.IndexFunc(ts.Table.Segments, func(s *version.Segment) bool { return s.Record.Segment == j.Segment })
-	gi := slices.IndexFunc(ts.Table.Groups, func(g *version.Group) bool { return g.ID == j.Group })
-	if si < 0 || gi < 0 {
-		return nil
-	}
-	g := ts.Table.Groups[gi]
-	w := p.newWriter()
-	defer w.abort()
-	if err := w.run(g, newRows(p.ctx, ts.Table.Def, ts.Table.Segments[si].Segment)); err != nil {
-		return err
-	}
-	if err := w.ingest(); err != nil {
-		return err
-	}
-	return p.Publish(func() error { return p.publishRun(j, w, nil) })
-}
-
-// publishRun publishes the one run that w wrote for a group, in place of old ones (none, for a fill).
+// publishRun publishes the one run that w wrote for a group, in place of old ones.
 func (p *Pool) publishRun(j Job, w *writer, old []*version.GroupRun) error {
 	cur, ok := p.o.Versions.AcquireTable(j.Table)
 	if !ok {

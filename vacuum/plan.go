@@ -28,8 +28,6 @@ type SealedState struct {
 // GroupState is a column group.
 type GroupState struct {
 	ID   uint32
-	Gaps []uint64 // flushed segments that no run of the group covers: it is being built
-	Busy bool     // a job works on the gaps
 	Runs []RunState
 	Tail TailState
 }
@@ -66,26 +64,25 @@ type Kind uint8
 // The kinds of jobs, by urgency.
 const (
 	Flush Kind = iota // turn a sealed tail into pages and runs
-	Fill              // write the run of a flushed segment for a group that is being built
 	Merge             // merge neighbouring runs of a group
 	Sort              // take pending rows of an active tail up into a mini-run
 )
 
-func (k Kind) String() string { return [...]string{"flush", "fill", "merge", "sort"}[k] }
+func (k Kind) String() string { return [...]string{"flush", "merge", "sort"}[k] }
 
 // Job is one piece of background work.
 type Job struct {
 	Kind     Kind
 	Table    uint32
-	Segment  uint64   // Flush, Fill, Sort
-	Group    uint32   // Fill, Merge, Sort
+	Segment  uint64   // Flush, Sort
+	Group    uint32   // Merge, Sort
 	Runs     []uint64 // Merge: ordinals of the runs, in the order of their spans
 	Entries  uint64   // Merge: entries that it rewrites
 	Interval          // Sort: offsets of the rows
 }
 
 // Plan lists the jobs that are due, most urgent first: sealed tails, oldest first, since they hold memory and stop
-// writers; then groups being built; then merges, those of the group with the most runs first, small before large.
+// writers; then merges, those of the group with the most runs first, small before large.
 // While a tail is being flushed and nothing merged, a merge goes first: writers faster than two flushing workers
 // would otherwise pile up runs for as long as they last. It never lists a job on something busy.
 //
@@ -97,7 +94,7 @@ type Job struct {
 // span about as many segments, and FanIn neighbours of one tier become one run of the next. So every entry is rewritten
 // once a tier, and a group has fewer than FanIn runs a tier.
 func Plan(s State, l Limits) []Job {
-	var urgent, flushes, fills, merges, sorts []Job
+	var urgent, flushes, merges, sorts []Job
 	flushing, merging := false, false
 	backlog := map[uint32]int{} // runs by group
 	for _, t := range s.Tables {
@@ -108,9 +105,6 @@ func Plan(s State, l Limits) []Job {
 			}
 		}
 		for _, g := range t.Groups {
-			if len(g.Gaps) > 0 && !g.Busy {
-				fills = append(fills, Job{Kind: Fill, Table: t.ID, Group: g.ID, Segment: g.Gaps[0]})
-			}
 			if j, ok := planSort(g.Tail, l.FanIn); ok {
 				j.Table, j.Group = t.ID, g.ID
 				if g.Tail.Waiting > g.Tail.Limit*HardLimit/2 {
@@ -134,9 +128,9 @@ func Plan(s State, l Limits) []Job {
 		return cmp.Compare(a.Entries, b.Entries)
 	})
 	if flushing && !merging && len(merges) > 0 {
-		return slices.Concat(urgent, merges[:1], flushes, fills, merges[1:], sorts)
+		return slices.Concat(urgent, merges[:1], flushes, merges[1:], sorts)
 	}
-	return slices.Concat(urgent, flushes, fills, merges, sorts)
+	return slices.Concat(urgent, flushes, merges, sorts)
 }
 
 // HardLimit is how many times gin_pending_list_limit a pending list may hold: writers are slowed from three quarters of
@@ -169,7 +163,7 @@ func planMerges(runs []RunState, l Limits) []Job {
 		j := i
 		var entries uint64
 		for j < len(runs) && j-i < l.FanIn && !runs[j].Busy && tier(runs[j].Span, l.FanIn) == t &&
-			(j == i || runs[j].Span.First == runs[j-1].Span.End) && // else a gap lies between, still to be filled
+			(j == i || runs[j].Span.First == runs[j-1].Span.End) && // else a gap lies between: the group is being built
 			runs[j].Span.End-runs[i].Span.First <= l.MaxSpan {
 			entries += runs[j].Entries
 			j++

@@ -46,7 +46,7 @@ func TestPlan(t *testing.T) {
 		{"three of the second tier", TableState{Groups: []GroupState{{ID: 5, Runs: []RunState{run(1, 0, 3), run(2, 3, 6), run(3, 6, 9), run(4, 9, 10)}}}},
 			"merge 9.5[1 2 3] "},
 		{"a busy run divides", TableState{Groups: []GroupState{{ID: 5, Runs: []RunState{run(2, 0, 1), busy, run(3, 1, 2), run(4, 2, 3)}}}}, ""},
-		{"a gap divides", TableState{Groups: []GroupState{{ID: 5, Busy: true, Gaps: []uint64{2}, Runs: []RunState{run(1, 0, 1), run(2, 1, 2), run(3, 3, 4)}}}}, ""},
+		{"a gap divides", TableState{Groups: []GroupState{{ID: 5, Runs: []RunState{run(1, 0, 1), run(2, 1, 2), run(3, 3, 4)}}}}, ""},
 		{"a span that would be too wide", TableState{Groups: []GroupState{{ID: 5, Runs: []RunState{run(1, 0, 50), run(2, 50, 100), run(3, 100, 150)}}}}, ""},
 		{"one worker flushes, the next merges", TableState{
 			Sealed: []SealedState{{20, true}, {21, false}},
@@ -60,14 +60,12 @@ func TestPlan(t *testing.T) {
 				{ID: 5, Runs: []RunState{run(1, 0, 1), run(2, 1, 2), run(3, 2, 3)}},
 				{ID: 6, Runs: []RunState{busy}},
 			}}, "flush 9.0@21 merge 9.5[1 2 3] "},
-		{"flush, fill, merge; the group with most runs first", TableState{
+		{"flush, merge; the group with most runs first", TableState{
 			Sealed: []SealedState{{20, false}},
 			Groups: []GroupState{
 				{ID: 5, Runs: []RunState{run(1, 0, 1), run(2, 1, 2), run(3, 2, 3)}},
 				{ID: 6, Runs: []RunState{run(4, 0, 1), run(5, 1, 2), run(6, 2, 3), run(7, 3, 4)}},
-				{ID: 7, Gaps: []uint64{3, 4}},
-				{ID: 8, Gaps: []uint64{3}, Busy: true},
-			}}, "flush 9.0@20 fill 9.7@3 merge 9.6[4 5 6] merge 9.5[1 2 3] "},
+			}}, "flush 9.0@20 merge 9.6[4 5 6] merge 9.5[1 2 3] "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.state.ID = 9

@@ -1,4 +1,4 @@
-// Package vacuum does the background work: it turns sealed tails into pages and runs, builds the runs of new indexes,
+// Package vacuum does the background work: it turns sealed tails into pages and runs,
 // merges runs, and frees what nobody reads any more.
 //
 // Words: a job is one unit of that work; a pool runs jobs on a limited number of workers. What is due is decided by a
@@ -64,7 +64,7 @@ type Pool struct {
 
 // Stats counts what a pool has done.
 type Stats struct {
-	Flushes, Fills, Merges    int64
+	Flushes, Merges           int64
 	Sorts                     int64
 	EntriesMerged             int64
 	FlushTime, MergeTime      time.Duration
@@ -267,7 +267,7 @@ func (j Job) keys() []busyKey {
 	switch j.Kind {
 	case Flush:
 		return []busyKey{{Flush, j.Table, j.Segment}}
-	case Fill, Sort:
+	case Sort:
 		return []busyKey{{j.Kind, j.Group, 0}}
 	}
 	keys := make([]busyKey, len(j.Runs))
@@ -289,7 +289,7 @@ func (p *Pool) state() State {
 			ts.Sealed = append(ts.Sealed, SealedState{seg, p.busy[busyKey{Flush, t.Def.ID, seg}]})
 		}
 		for _, g := range t.Groups {
-			gs := GroupState{ID: g.ID, Gaps: Gaps(t, g), Busy: p.busy[busyKey{Fill, g.ID, 0}]}
+			gs := GroupState{ID: g.ID}
 			for _, r := range g.Runs {
 				gs.Runs = append(gs.Runs, RunState{r.Record.Ordinal, r.Record.Span, r.Record.Entries,
 					p.busy[busyKey{Merge, g.ID, r.Record.Ordinal}]})
@@ -356,9 +356,6 @@ func (p *Pool) run(j Job) (err error) {
 	case Flush:
 		st.BytesFlushed, err = p.flush(j)
 		st.Flushes, st.FlushTime = 1, time.Since(start)
-	case Fill:
-		err = p.fill(j)
-		st.Fills = 1
 	case Sort:
 		err = p.sort(j)
 		st.Sorts = 1
@@ -373,7 +370,6 @@ func (p *Pool) run(j Job) (err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.Flushes += st.Flushes
-	p.stats.Fills += st.Fills
 	p.stats.Sorts += st.Sorts
 	p.stats.Merges += st.Merges
 	p.stats.EntriesMerged += st.EntriesMerged

@@ -38,6 +38,7 @@ type method struct {
 
 var (
 	_ am.KeyEncoder = method{}
+	_ am.Loader     = method{}
 	_ am.Run        = (*fixedRun)(nil)
 	_ am.Counter    = (*fixedRun)(nil)
 	_ am.Cursor     = (*fixedRun)(nil)

@@ -24,7 +24,8 @@ type bytesWriter struct {
 	yield func() error
 	page  leaf.BytesBuilder
 	first child  // of the page being assembled
-	last  []byte // key written last
+	head  []byte // key written first, and
+	last  []byte // last
 	text  []byte // keys of the next block
 	ends  []int
 	tids  []uint32
@@ -59,6 +60,9 @@ func (f *bytesWriter) block() error {
 		f.page.Add(f.text, f.ends, f.tids)
 	}
 	if f.page.Entries() == n {
+		if f.tree.total == 0 {
+			f.head = append(f.head[:0], f.text[:f.ends[0]]...)
+		}
 		f.first = child{sep: separator(f.last, f.text[:f.ends[0]])}
 	}
 	from := 0
@@ -91,14 +95,20 @@ func (f *bytesWriter) endPage() error {
 	return err
 }
 
-func (f *bytesWriter) finish() (am.RunMeta, error) {
+// end writes the leaves that are left.
+func (f *bytesWriter) end() error {
 	if err := f.block(); err != nil {
-		return am.RunMeta{}, err
+		return err
 	}
-	if f.page.Entries() > 0 {
-		if err := f.endPage(); err != nil {
-			return am.RunMeta{}, err
-		}
+	if f.page.Entries() == 0 {
+		return nil
+	}
+	return f.endPage()
+}
+
+func (f *bytesWriter) finish() (am.RunMeta, error) {
+	if err := f.end(); err != nil {
+		return am.RunMeta{}, err
 	}
 	return f.tree.finish()
 }

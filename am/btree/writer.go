@@ -223,6 +223,20 @@ func (f *fixedWriter) same(code uint64, tids []uint32) error {
 	return nil
 }
 
+// entries adds entries by code and TID.
+func (f *fixedWriter) entries(codes []uint64, tids []uint32) error {
+	for len(codes) > 0 {
+		n := min(len(codes), staged-f.n)
+		copy(f.keys[f.n:], codes[:n])
+		copy(f.tids[f.n:], tids[:n])
+		codes, tids = codes[n:], tids[n:]
+		if err := f.staged(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // beginNulls ends the codes: what follows, added by same, is NULL.
 func (f *fixedWriter) beginNulls() error {
 	if err := f.blocks(1); err != nil {
@@ -277,15 +291,21 @@ func (f *fixedWriter) endPage() error {
 	return err
 }
 
+// end writes the leaves that are left.
+func (f *fixedWriter) end() error {
+	if err := f.blocks(1); err != nil {
+		return err
+	}
+	if f.page.Entries() == 0 {
+		return nil
+	}
+	return f.endPage()
+}
+
 // finish writes what is left and the inner levels.
 func (f *fixedWriter) finish() (am.RunMeta, error) {
-	if err := f.blocks(1); err != nil {
+	if err := f.end(); err != nil {
 		return am.RunMeta{}, err
-	}
-	if f.page.Entries() > 0 {
-		if err := f.endPage(); err != nil {
-			return am.RunMeta{}, err
-		}
 	}
 	return f.tree.finish()
 }

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package buildparallel
+
+import "time"
+
+// cpuTime is not known here.
+func cpuTime() (user, system time.Duration) { return 0, 0 }
