@@ -25,7 +25,6 @@ type IndexDef struct {
 	Name    string // 1 to 63 bytes, unique in the database
 	Method  string // access method: "btree" (the default)
 	Columns []IndexColumn
-	Unique  bool // no two rows may have the same key, NULLs apart
 	IndexOptions
 }
 
@@ -85,10 +84,7 @@ func (t *Table) newIndex(d IndexDef) (*version.Index, error) {
 	if err := d.IndexOptions.check(d.Name); err != nil {
 		return nil, err
 	}
-	if d.Unique && !ab.Unique {
-		return nil, &Error{Kind: ErrInvalid, Code: pgerr.FeatureNotSupported, Object: d.Name, Message: fmt.Sprintf("access method %q does not support unique indexes", d.Method)}
-	}
-	ix := &catalog.Index{TableID: t.id, Name: d.Name, Method: d.Method, Unique: d.Unique}
+	ix := &catalog.Index{TableID: t.id, Name: d.Name, Method: d.Method}
 	d.IndexOptions.apply(ix)
 	for _, c := range d.Columns {
 		if c.Name == ctid {

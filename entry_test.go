@@ -156,6 +156,35 @@ var entries = map[string]entry{
 			return e.db.CreateIndexes(ctx, table, append(defs, IndexDef{Name: "fine", Columns: []IndexColumn{{Name: "s"}}})...)
 		}),
 	},
+	"Table.CreateIndexesWith": {
+		changes: true,
+		good: func(ctx context.Context, e *env) error {
+			workers := 1
+			o := BuildOptions{ParallelWorkers: &workers, MaintenanceWorkMem: 1 << 20, MaxParallelMaintenanceWorkers: 4}
+			return e.t.CreateIndexesWith(ctx, o, IndexDef{Name: "new index", Columns: []IndexColumn{{Name: "a"}}})
+		},
+		bad: func() map[string]func(context.Context, *env) error {
+			with := func(o BuildOptions) func(context.Context, *env) error {
+				return func(ctx context.Context, e *env) error {
+					return e.t.CreateIndexesWith(ctx, o, IndexDef{Name: "fine", Columns: []IndexColumn{{Name: "a"}}})
+				}
+			}
+			minus, many := -1, 1025
+			return map[string]func(context.Context, *env) error{
+				"22023 too little memory": with(BuildOptions{MaintenanceWorkMem: 1<<20 - 1}),
+				"22023 negative memory":   with(BuildOptions{MaintenanceWorkMem: -1}),
+				"22023 absurd memory":     with(BuildOptions{MaintenanceWorkMem: 1<<40 + 1}),
+				"22023 negative workers":  with(BuildOptions{ParallelWorkers: &minus}),
+				"22023 absurd workers":    with(BuildOptions{ParallelWorkers: &many}),
+				"22023 negative maximum":  with(BuildOptions{MaxParallelMaintenanceWorkers: -2}),
+				"22023 an absurd maximum": with(BuildOptions{MaxParallelMaintenanceWorkers: 1025}),
+				"42703 no such column": func(ctx context.Context, e *env) error {
+					return e.t.CreateIndexesWith(ctx, BuildOptions{}, IndexDef{Name: "fine", Columns: []IndexColumn{{Name: "no"}}})
+				},
+			}
+		}(),
+	},
+	"DB.IndexBuilds": {offline: true, good: noError(func(e *env) { e.db.IndexBuilds() })},
 	"Table.CreateIndexes": {
 		changes: true,
 		good: func(ctx context.Context, e *env) error {
