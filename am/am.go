@@ -152,9 +152,11 @@ type Loader interface {
 	// Codes reports whether the index files the codes (value.KeyCode) of its only column, NULLs behind them. Otherwise
 	// it files keys: byte strings, none of which is the beginning of another.
 	Codes(ix *catalog.Index) bool
-	// AppendKey appends the key of row i, whose values are in cols in the index's order, and reports whether one of them
-	// is NULL. A key that is too long gives an error that matches ErrKeyTooLong.
-	AppendKey(ix *catalog.Index, cols []*value.Vector, i int, dst []byte) (key []byte, null bool, err error)
+	// AppendKey appends the key of row i, whose values are in cols in the index's order. A key that is too long gives an
+	// error that matches ErrKeyTooLong.
+	AppendKey(ix *catalog.Index, cols []*value.Vector, i int, dst []byte) ([]byte, error)
+	// HasNull reports whether a value in a key is NULL.
+	HasNull(ix *catalog.Index, key []byte) bool
 	// Load begins a run. yield is called as by Method.Build.
 	Load(ix *catalog.Index, owner page.Owner, w page.Writer, yield func() error) Load
 }

@@ -92,8 +92,8 @@ const maxSpan = 1 << 16
 // loadable reports whether all indexes of a group can be loaded in key order.
 func loadable(g *version.Group) bool {
 	return !slices.ContainsFunc(g.Indexes, func(ix *version.Index) bool {
-		l, ok := ix.Method.(am.Loader)
-		return !ok || !l.Codes(ix.Def)
+		_, ok := ix.Method.(am.Loader)
+		return !ok
 	})
 }
 
@@ -107,6 +107,7 @@ type builder struct {
 	participants int
 	words        pool[uint64]
 	pairs        pool[sortPair]
+	texts        pool[byte]
 	vectors      sync.Pool
 
 	mu  sync.Mutex // guards res while participants run
@@ -242,6 +243,9 @@ func (b *builder) table() (*store.PageTable, error) {
 
 // sort sorts the entries of one index and writes its run.
 func (b *builder) sort(ctx context.Context, ix *version.Index, load am.Load) (am.RunMeta, error) {
+	if !ix.Method.(am.Loader).Codes(ix.Def) {
+		return b.sortKeys(ctx, ix, load)
+	}
 	c := ix.Def.Columns[0]
 	shift := uint(tid.SegmentBits + bits64(b.span.End-b.span.First-1))
 	f := &words{span: c.Type.MaxCode(), shift: shift}

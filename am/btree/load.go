@@ -13,16 +13,29 @@ import (
 func (method) Codes(ix *catalog.Index) bool { return fixed(ix) }
 
 // AppendKey appends the key of a row.
-func (method) AppendKey(ix *catalog.Index, cols []*value.Vector, i int, dst []byte) (key []byte, null bool, err error) {
+func (method) AppendKey(ix *catalog.Index, cols []*value.Vector, i int, dst []byte) ([]byte, error) {
 	n := len(dst)
 	dst = appendRow(ix, cols, i, dst)
 	if n = len(dst) - n; n > MaxKeyBytes {
-		return dst, false, &KeyTooLongError{Index: ix.Name, Size: n, Max: MaxKeyBytes}
+		return dst, &KeyTooLongError{Index: ix.Name, Size: n, Max: MaxKeyBytes}
 	}
-	for _, v := range cols {
-		null = null || v.IsNull(i)
+	return dst, nil
+}
+
+// HasNull reports whether a value in a key is NULL.
+func (method) HasNull(ix *catalog.Index, key []byte) bool {
+	var text []byte
+	for i := range ix.Columns {
+		v, rest, grown, err := decodeColumn(&ix.Columns[i], key, text)
+		if err != nil {
+			return false
+		}
+		if v.IsNull() {
+			return true
+		}
+		key, text = rest, grown
 	}
-	return dst, null, nil
+	return false
 }
 
 // Load begins a run.
