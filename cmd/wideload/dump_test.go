@@ -31,11 +31,24 @@ var drawValues = map[wideleaf.Type]*rapid.Generator[wideleaf.Value]{
 	wideleaf.Float8: rapid.Map(rapid.OneOf(rapid.Float64(),
 		rapid.SampledFrom([]float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 0, 1e23, 0.1, 5e-324, math.MaxFloat64})), value.OfFloat8),
 	wideleaf.Text: rapid.Map(drawText, value.OfText),
+	value.Bytea:   rapid.Map(rapid.SliceOf(rapid.Byte()), value.OfBytea),
+	value.Date: rapid.Map(rapid.OneOf(rapid.Int32Range(-2_451_545, 10_000_000), rapid.SampledFrom([]int32{math.MinInt32, math.MaxInt32, 0})),
+		value.OfDate),
+	value.Timestamptz: rapid.Map(rapid.OneOf(rapid.Int64Range(-211_813_488_000_000_000, 9_223_371_331_199_999_999),
+		rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, 0})), value.OfTimestamptz),
+	value.Int8Array: drawArray(value.Int8Array, rapid.Map(rapid.Int64(), value.OfInt8)),
+	value.TextArray: drawArray(value.TextArray, rapid.Map(drawText, value.OfText)),
+}
+
+// drawArray makes arrays with NULLs in them.
+func drawArray(t wideleaf.Type, item *rapid.Generator[wideleaf.Value]) *rapid.Generator[wideleaf.Value] {
+	item = rapid.OneOf(item, rapid.Just(value.Null(t.Elem())))
+	return rapid.Map(rapid.SliceOfN(item, 0, 5), func(items []wideleaf.Value) wideleaf.Value { return value.OfArray(t, items) })
 }
 
 // drawText makes texts that could be taken for something else.
 var drawText = rapid.Map(rapid.OneOf(
-	rapid.SampledFrom([]string{"", "007", "1", "t", "NULL", "NaN", "\"", "\"\"", ",", "\n", "\r\n", "\\N", "{a,b}", "2020-01-01", " x ", "\xef\xbb\xbf"}),
+	rapid.SampledFrom([]string{"", "007", "1", "t", "NULL", "NaN", "\"", "\"\"", ",", "\n", "\r\n", "\\N", "{a,b}", "{", "\\", "\\x00", "2020-01-01", " x ", "\xef\xbb\xbf"}),
 	rapid.String()), func(s string) string { return strings.ReplaceAll(s, "\x00", "") })
 
 // contents are a table's columns and its rows with their ctid.

@@ -32,6 +32,7 @@ func newLoadCommand() *cobra.Command {
 		Long:  loadHelp,
 		Example: `  wideload load crime.csv.gz --table crime --db DIR --null '?'
   wideload load food.tsv.gz --table food --db DIR --header --delimiter '\t' --quote none
+  wideload load titles.csv --table titles --db DIR --header --list-columns cast,c11 --list-separator ', '
   wideload load more.csv --table crime --db DIR --append`,
 		Args: cobra.ExactArgs(1),
 	}
@@ -49,6 +50,8 @@ func newLoadCommand() *cobra.Command {
 	f.BoolVar(&o.Nulls.Quoted, "null-quoted", false, "the markers match quoted fields too, so that \"\" can be NULL")
 	f.StringSliceVar(&types, "types", nil, "`column=type` pairs that are not to be inferred: "+load.TypeNames+
 		", with \" not null\" if it is to be; a column is named or c1, c2, ...")
+	f.StringSliceVar(&o.Lists.Columns, "list-columns", nil, "`columns` whose cells are lists of items, which become text[], or int8[] if all items are integers")
+	f.StringVar(&o.Lists.Separator, "list-separator", ",", "`text` between the items of a list, such as ', '; '<>' for <a><b>; blanks around items are taken off, and empty items left out")
 	f.StringVar(&typesFile, "types-file", "", "`file` of such types, as dump --types-file writes it")
 	engine.bind(cmd)
 	must(cmd.MarkFlagRequired("table"))
@@ -131,8 +134,11 @@ Types are inferred from all cells of a column, such that no cell changes its val
   bool         if all are t, f, true or false
   int4, int8   if all are integers; 0 and 1 are integers, too
   float8       if all are numbers that float8 has with all the digits that are written
+  date         if all are dates such as 2020-02-29
+  timestamptz  if all are dates with a time of day, such as 2020-02-29 10:00:00.5; without a zone it is UTC
   text         everything else: numbers with leading zeros (007) or a plus sign, integers beyond int8 that float8 does
                not have exactly, and columns of NULLs only
+Cells of --list-columns are text[], or int8[] if all their items are integers.
 
 With --append all cells are checked before the first row is added, and up to 240 MiB of rows are added whole or not at
 all; of more, the first rows stay in the table if the process is killed or cancelled, or the disk is full.`

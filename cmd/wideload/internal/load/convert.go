@@ -1,14 +1,12 @@
 package load
 
 import (
-	"bytes"
+	"errors"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"wideleaf"
 	"wideleaf/cmd/wideload/internal/csvfile"
-	"wideleaf/pgerr"
 	"wideleaf/value"
 )
 
@@ -27,64 +25,93 @@ func (l *loader) convert(b *csvfile.Block, batch *wideleaf.Batch) error {
 	return nil
 }
 
-// convertColumn appends a column of a block to a vector. It returns the row of the first cell that does not fit.
+// convertColumn appends a column of a block to an empty vector. It returns the row of the first cell that does not fit.
 func (l *loader) convertColumn(b *csvfile.Block, k int, v *wideleaf.Vector) (row int, err error) {
 	c := &l.columns[k]
-	if c.Type == wideleaf.Text && !c.list {
-		l.convertText(b, k, v)
-		return 0, nil
-	}
-	fixed := c.Type.Width() != value.Var
 	v.Grow(b.Len())
+	if c.Type.Width() == value.Var {
+		return l.convertStrings(b, k, v)
+	}
 	for row := range b.Len() {
 		cell, quoted := b.Field(row, k)
 		if l.o.Nulls.match(cell, quoted) {
 			v.AppendNull()
 			continue
 		}
-		if fixed {
-			code, err := parseCode(c.Type, cell)
-			if err != nil {
-				return row, err
-			}
-			v.AppendCode(code)
-			continue
-		}
-		x, err := l.parseLong(c, cell)
+		code, err := parseCode(c.Type, cell)
 		if err != nil {
 			return row, err
 		}
-		v.Append(x)
+		v.AppendCode(code)
 	}
 	return 0, nil
 }
 
-// convertText appends a column of text. All its cells of a block share one string, so that the table does not hold the
-// block's other text in memory.
-func (l *loader) convertText(b *csvfile.Block, k int, v *wideleaf.Vector) {
-	var text strings.Builder
+// convertStrings is convertColumn for types that are held as strings. All of a block share one, so that the table does not
+// hold the block's other text in memory.
+func (l *loader) convertStrings(b *csvfile.Block, k int, v *wideleaf.Vector) (row int, err error) {
+	c := &l.columns[k]
 	size := 0
 	for row := range b.Len() {
 		cell, _ := b.Field(row, k)
 		size += len(cell)
 	}
-	text.Grow(size)
-	v.Grow(b.Len())
+	all, ends := make([]byte, 0, size), make([]int, b.Len())
 	for row := range b.Len() {
 		if cell, quoted := b.Field(row, k); l.o.Nulls.match(cell, quoted) {
 			v.AppendNull()
 		} else {
-			text.Write(cell)
-			v.Append(value.OfText("")) // its place
+			if all, err = l.appendString(all, c, cell); err != nil {
+				return row, err
+			}
+			v.Str = append(v.Str, "")
+			v.N++
 		}
+		ends[row] = len(all)
 	}
-	rest := text.String()
-	for row := range b.Len() {
-		if !v.IsNull(row) {
-			cell, _ := b.Field(row, k)
-			v.Str[row], rest = rest[:len(cell)], rest[len(cell):]
+	held, from := string(all), 0
+	for row, end := range ends {
+		v.Str[row], from = held[from:end], end
+	}
+	return 0, nil
+}
+
+// appendString appends what a cell's value is held as.
+func (l *loader) appendString(dst []byte, c *column, cell []byte) ([]byte, error) {
+	switch {
+	case c.list:
+		for item, err := range l.o.Lists.items(cell) {
+			if err != nil {
+				return dst, err
+			}
+			if c.Type == value.TextArray {
+				dst = value.AppendTextItem(dst, string(item))
+				continue
+			}
+			code, err := parseCode(wideleaf.Int8, item)
+			if err != nil {
+				return dst, err
+			}
+			dst = value.AppendInt8Item(dst, value.CodeInt8(code))
 		}
+		return dst, nil
+	case c.Type == wideleaf.Text:
+		return append(dst, cell...), nil
 	}
+	v, err := parse(c.Type, cell)
+	return append(dst, v.Str()...), err
+}
+
+// parse returns the value of a cell by PostgreSQL's rules. An error shows only the beginning of a long cell.
+func parse(t wideleaf.Type, cell []byte) (wideleaf.Value, error) {
+	v, err := value.Parse(t, string(cell))
+	var e *wideleaf.Error
+	if len(cell) > excerptBytes && errors.As(err, &e) {
+		short := *e
+		short.Message = strings.ReplaceAll(e.Message, string(cell), excerpt(cell))
+		err = &short
+	}
+	return v, err
 }
 
 // parseCode returns the code of a cell of a fixed-width type. What programs usually write is read here, fast; the rest is
@@ -137,12 +164,4 @@ func parseInt(s []byte) (int64, bool) {
 		return 0, false
 	}
 	return int64(u), true
-}
-
-// checkText checks that a cell can be text.
-func checkText(cell []byte) error {
-	if utf8.Valid(cell) && bytes.IndexByte(cell, 0) < 0 {
-		return nil
-	}
-	return pgerr.New(wideleaf.ErrInvalid, pgerr.CharacterNotInRepertoire, "invalid byte sequence for encoding \"UTF8\": %q", excerpt(cell))
 }

@@ -6,10 +6,11 @@ import (
 	"strconv"
 
 	"wideleaf"
+	"wideleaf/value"
 )
 
 // preference is the order in which types are tried: a column gets the first that every cell of it has.
-var preference = []wideleaf.Type{wideleaf.Bool, wideleaf.Int4, wideleaf.Int8, wideleaf.Float8}
+var preference = []wideleaf.Type{wideleaf.Bool, wideleaf.Int4, wideleaf.Int8, wideleaf.Float8, value.Date, value.Timestamptz}
 
 // fit is the set of types, bit 1<<type, that hold a cell without changing it. Text always does.
 type fit uint32
@@ -23,6 +24,8 @@ var (
 	int4Fit  = textOnly | bit(wideleaf.Int4) | bit(wideleaf.Int8) | bit(wideleaf.Float8)
 	int8Fit  = textOnly | bit(wideleaf.Int8)
 	floatFit = textOnly | bit(wideleaf.Float8)
+	dateFit  = textOnly | bit(value.Date)
+	timeFit  = textOnly | bit(value.Timestamptz)
 )
 
 // inference gathers what the cells of one column can be. Its zero value has seen none.
@@ -71,6 +74,14 @@ func (f *inference) typ() wideleaf.Type {
 	return wideleaf.Text
 }
 
+// listType returns the type of a column whose items were added.
+func (f *inference) listType() wideleaf.Type {
+	if f.seen && f.fits&bit(wideleaf.Int8) != 0 {
+		return value.Int8Array
+	}
+	return value.TextArray
+}
+
 // fitOf returns the types that hold a cell without changing its value, and whether it is a number.
 //
 // Identifiers must survive: a number with leading zeros or a plus sign is text. 0 and 1 are integers, never bool. An
@@ -92,10 +103,13 @@ func fitOf(cell []byte) (fits fit, number bool) {
 	}
 	n, ok := scanNumber(cell)
 	switch {
+	case !ok && string(cell) == "-Infinity":
+		return floatFit, false
+	case !ok && isDate(cell):
+		return dateFit, false
+	case !ok && isTimestamp(cell):
+		return timeFit, false
 	case !ok:
-		if string(cell) == "-Infinity" {
-			return floatFit, false
-		}
 		return textOnly, false
 	case n.leadingZeros:
 		return textOnly, false

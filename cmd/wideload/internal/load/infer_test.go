@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -26,6 +27,8 @@ func TestInference(t *testing.T) {
 		int8    = wideleaf.Int8
 		float8  = wideleaf.Float8
 		text    = wideleaf.Text
+		date    = value.Date
+		moment  = value.Timestamptz
 	)
 	for _, c := range []struct {
 		cells string // separated by blanks
@@ -96,7 +99,38 @@ func TestInference(t *testing.T) {
 		{"nan 1", text},
 		{"Inf 1", text},
 		{"12:30", text},
-		{"2016-09-08", text},
+		{"2016-09-08", date},
+		{"2016-02-29 0001-01-01 9999-12-31", date},
+		{"2015-02-29", text}, // no such day
+		{"1900-02-29", text},
+		{"2000-02-29", date},
+		{"2016-04-31", text},
+		{"2016-13-01", text},
+		{"2016-00-01", text},
+		{"2016-01-00", text},
+		{"0000-01-01", text}, // no such year
+		{"2016-9-8", text},
+		{"16-09-08", text},
+		{"2016/09/08", text},
+		{"20160908 2016-09-08", text},
+		{"2016-09-08T", text},
+		{"infinity", text},
+		{"2016-09-08T10:00", moment},
+		{"2016-09-08T10:00:59 2016-09-08T23:59:59.999999Z", moment},
+		{"2016-09-08T10:00:00.5+02 2016-09-08T10:00:00-0330 2016-09-08T10:00:00+15:59", moment},
+		{"2016-09-08T10:00:00 2016-09-08", text}, // a date is no moment
+		{"2016-09-08T24:00:00", text},            // would print as the next day
+		{"2016-09-08T10:60:00", text},
+		{"2016-09-08T10:00:60", text},
+		{"2016-09-08T10", text},
+		{"2016-09-08T10:00:00.", text},
+		{"2016-09-08T10:00:00.1234567", text}, // more digits than microseconds
+		{"2016-09-08T10:00:00+16", text},
+		{"2016-09-08T10:00:00+2", text},
+		{"2016-09-08T10:00:00z", text},
+		{"2016-09-08T10:00:00UTC", text},
+		{"2016-02-30T10:00:00", text},
+		{"2016-09-08T1a:00:00", text},
 		{"abc 1", text},
 	} {
 		var f inference
@@ -107,7 +141,7 @@ func TestInference(t *testing.T) {
 			t.Errorf("%q: %v, want %v", c.cells, got, c.want)
 		}
 	}
-	for _, cell := range []string{"", " 1", "1 ", "t ", "\t5", strings.Repeat("9", 10000), "0." + strings.Repeat("3", 10000)} {
+	for _, cell := range []string{"", " 2016-09-08", "2016-09-08  10:00", "2016-09-08 10:00:00 +00", " 1", "1 ", "t ", "\t5", strings.Repeat("9", 10000), "0." + strings.Repeat("3", 10000)} {
 		var f inference
 		f.add([]byte(cell))
 		if got := f.typ(); got != text {
@@ -125,7 +159,8 @@ func TestInferredTypesKeepValues(t *testing.T) {
 			if fits&bit(typ) == 0 {
 				continue
 			}
-			v, err := parse(typ, []byte(cell))
+			code, err := parseCode(typ, []byte(cell))
+			v := value.OfCode(typ, code)
 			want, _ := strconv.ParseFloat(cell, 64)
 			got := v.Float()
 			if typ != wideleaf.Float8 {
@@ -140,23 +175,28 @@ func TestInferredTypesKeepValues(t *testing.T) {
 	}
 }
 
-func TestParse(t *testing.T) {
+// Given types are read by PostgreSQL's rules.
+func TestParseCode(t *testing.T) {
 	for _, c := range []struct {
 		typ        wideleaf.Type
 		cell, want string // the value as PostgreSQL prints it, or an SQLSTATE
 	}{
 		{wideleaf.Int4, "007", "7"},
 		{wideleaf.Int4, " +5 ", "5"},
+		{wideleaf.Int4, "-2147483648", "-2147483648"},
 		{wideleaf.Int4, "2147483648", "22003"},
 		{wideleaf.Int4, "99999999999999999999", "22003"},
 		{wideleaf.Int4, "1.0", "22P02"},
 		{wideleaf.Int4, "", "22P02"},
+		{wideleaf.Int4, "-", "22P02"},
 		{wideleaf.Int4, "+-5", "22P02"},
-		{wideleaf.Int4, "1_000", "22P02"},
 		{wideleaf.Int8, "-9223372036854775808", "-9223372036854775808"},
+		{wideleaf.Int8, "9223372036854775807", "9223372036854775807"},
 		{wideleaf.Int8, "9223372036854775808", "22003"},
+		{wideleaf.Int8, "00000000000000000000005", "5"},
 		{wideleaf.Float8, "1e5", "100000"},
 		{wideleaf.Float8, "+.5", "0.5"},
+		{wideleaf.Float8, "-0", "-0"},
 		{wideleaf.Float8, "-inf", "-Infinity"},
 		{wideleaf.Float8, "nan", "NaN"},
 		{wideleaf.Float8, "1e400", "22003"},
@@ -167,10 +207,12 @@ func TestParse(t *testing.T) {
 		{wideleaf.Bool, "1", "t"},
 		{wideleaf.Bool, "Off", "f"},
 		{wideleaf.Bool, "2", "22P02"},
-		{wideleaf.Text, " x ", " x "},
+		{value.Date, "Jan 5, 2020", "2020-01-05"},
+		{value.Date, "2020-02-30", "22008"},
+		{value.Timestamptz, "2020-01-05 10:00+02", "2020-01-05 08:00:00+00"},
 	} {
-		v, err := parse(c.typ, []byte(c.cell))
-		got := v.String()
+		code, err := parseCode(c.typ, []byte(c.cell))
+		got := value.OfCode(c.typ, code).String()
 		var e *pgerr.Error
 		if errors.As(err, &e) {
 			got = e.Code
@@ -179,6 +221,30 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q as %v: %q (%v), want %q", c.cell, c.typ, got, err, c.want)
 		}
 	}
+}
+
+// A cell that is taken for a timestamp is the moment that Go's library reads.
+func TestInferredMoments(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		at := time.Unix(rapid.Int64Range(-62135596800+86400, 253402300799-86400).Draw(t, "seconds"), rapid.Int64Range(0, 999_999).Draw(t, "micros")*1000)
+		layout := rapid.SampledFrom([]string{"2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02 15:04:05.9", "2006-01-02 15:04:05.000000"}).Draw(t, "layout") +
+			rapid.SampledFrom([]string{"", "Z07:00", "-07:00", "-0700"}).Draw(t, "zone")
+		cell := at.In(time.FixedZone("", 60*rapid.IntRange(-15*60-59, 15*60+59).Draw(t, "offset"))).Format(layout)
+		want, err := time.Parse(layout, cell)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fits, _ := fitOf([]byte(cell)); fits != timeFit {
+			t.Fatalf("%s is not taken for a timestamp", cell)
+		}
+		code, err := parseCode(value.Timestamptz, []byte(cell))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := value.OfCode(value.Timestamptz, code).Time(); !got.Equal(want) {
+			t.Fatalf("%s is read as %v, want %v", cell, got, want)
+		}
+	})
 }
 
 // A cell reads as the float8 that strconv reads, whichever way it is read.
@@ -242,7 +308,7 @@ func TestInferenceOfRealTables(t *testing.T) {
 	for _, table := range tables {
 		t.Run(table.File, func(t *testing.T) {
 			o := Options{Format: csvfile.Format{Delimiter: table.Delimiter[0]}, Header: table.Header, Names: Positional,
-				Nulls: Nulls{Markers: table.Nulls}}
+				Nulls: Nulls{Markers: table.Nulls, Quoted: strings.HasPrefix(table.File, "datascience")}}
 			if table.Quote != nil && *table.Quote != "" {
 				o.Format.Quote = (*table.Quote)[0]
 			}
@@ -265,6 +331,10 @@ func TestInferenceOfRealTables(t *testing.T) {
 					ok = got == wideleaf.Int4 || got == wideleaf.Int8
 				case "float":
 					ok = got == wideleaf.Float8
+				case "date":
+					ok = got == value.Date
+				case "datetime":
+					ok = got == value.Timestamptz
 				}
 				if !ok {
 					t.Errorf("c%d %s: inferred %v, want %s", i+1, c.Name, got, c.Type)

@@ -66,5 +66,5 @@ func notInBrackets(cell []byte) error {
 	return pgerr.New(wideleaf.ErrInvalid, pgerr.InvalidTextRepresentation, "the items of a list do not each stand in < and >: \"%s\"", excerpt(cell))
 }
 
-func isArray(t wideleaf.Type) bool  { return t.Elem() != value.Unknown }
-func isScalar(t wideleaf.Type) bool { return !isArray(t) }
+// isArray reports whether a type has items.
+func isArray(t wideleaf.Type) bool { return t.Elem() != value.Unknown }

@@ -311,14 +311,17 @@ func (l *loader) at(line, column int, err error) error {
 	return e
 }
 
-// IndexEvery defines an index idx_TABLE_N on every column.
+// IndexEvery defines an index idx_TABLE_N on every column N whose type is no array: keys of these are of little use, and
+// soon too long.
 func IndexEvery(table, method string, columns []wideleaf.Column) []wideleaf.IndexDef {
-	defs := make([]wideleaf.IndexDef, len(columns))
+	var defs []wideleaf.IndexDef
 	for i, c := range columns {
-		defs[i] = wideleaf.IndexDef{
-			Name:    fmt.Sprintf("idx_%s_%d", table, i+1),
-			Method:  method,
-			Columns: []wideleaf.IndexColumn{{Name: c.Name}},
+		if !isArray(c.Type) {
+			defs = append(defs, wideleaf.IndexDef{
+				Name:    fmt.Sprintf("idx_%s_%d", table, i+1),
+				Method:  method,
+				Columns: []wideleaf.IndexColumn{{Name: c.Name}},
+			})
 		}
 	}
 	return defs

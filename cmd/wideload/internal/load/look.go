@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -206,6 +207,9 @@ func (l *loader) lookAtCell(c *column, s *seen, cell []byte) (size int, err erro
 	switch {
 	case c.list:
 		for item, err := range l.o.Lists.items(cell) {
+			if err == nil && c.Type == value.Int8Array {
+				_, err = parseCode(wideleaf.Int8, item)
+			}
 			if err != nil {
 				return 0, err
 			}
@@ -228,8 +232,16 @@ func (l *loader) lookAtCell(c *column, s *seen, cell []byte) (size int, err erro
 	return len(v.Str()), err
 }
 
-// itemBytes is about what an item of a list takes beside its text.
-const itemBytes = 3
+// itemBytes is what an item of a list takes beside its text, or at most in all if it is an integer.
+const itemBytes = 9
+
+// checkText checks that a cell can be text.
+func checkText(cell []byte) error {
+	if utf8.Valid(cell) && bytes.IndexByte(cell, 0) < 0 {
+		return nil
+	}
+	return value.CheckText(string(cell))
+}
 
 // settle settles the types after the whole file was seen, and checks what depends on them.
 func (l *loader) settle(all []seen) error {
@@ -237,7 +249,11 @@ func (l *loader) settle(all []seen) error {
 	for i := range l.columns {
 		c, s := &l.columns[i], &all[i]
 		if c.Type == value.Unknown {
-			c.Type = s.typ()
+			if c.list {
+				c.Type = s.listType()
+			} else {
+				c.Type = s.typ()
+			}
 		}
 		switch c.Type.Width() {
 		case value.Word32:
@@ -264,7 +280,7 @@ func (l *loader) settle(all []seen) error {
 // hasBtree reports whether a column has, or will have, a btree index of its own.
 func (l *loader) hasBtree(c *column) bool {
 	if l.table == nil {
-		return l.o.Index == btree.Method.Name() && isScalar(c.Type)
+		return l.o.Index == btree.Method.Name() && !isArray(c.Type)
 	}
 	for _, ix := range l.table.Indexes() {
 		if ix.Method == btree.Method.Name() && len(ix.Columns) == 1 && ix.Columns[0].Name == c.Name {
