@@ -363,7 +363,7 @@ func someColumn(typ value.Type, rows, pattern, nulls int, rnd *rand.Rand) []valu
 		case null(i):
 			vals[i] = value.Null(typ)
 		case typ.Width() == value.Var:
-			vals[i] = value.OfText(text(i))
+			vals[i] = value.OfStr(typ, text(i)) // what a string means is not the heap's concern
 		case typ == value.Bool:
 			vals[i] = value.OfCode(typ, code(i)&1)
 		case typ.Width() == value.Word32:
@@ -375,7 +375,8 @@ func someColumn(typ value.Type, rows, pattern, nulls int, rnd *rand.Rand) []valu
 	return vals
 }
 
-var allTypes = []value.Type{value.Bool, value.Int4, value.Int8, value.Float8, value.Text}
+var allTypes = []value.Type{value.Bool, value.Int4, value.Int8, value.Float8, value.Text, value.Bytea,
+	value.Date, value.Timestamptz, value.Int8Array, value.TextArray}
 
 func TestSegmentModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

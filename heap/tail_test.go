@@ -13,7 +13,8 @@ import (
 	"wideleaf/value"
 )
 
-var tailTypes = []value.Type{value.Int4, value.Int8, value.Float8, value.Text, value.Bool}
+var tailTypes = []value.Type{value.Int4, value.Int8, value.Float8, value.Text, value.Bool, value.Bytea, value.Date, value.Timestamptz,
+	value.Int8Array, value.TextArray}
 
 func tailTable(types []value.Type) *catalog.Table {
 	t := &catalog.Table{ID: 1, Name: "t"}
@@ -37,6 +38,16 @@ func drawValue(t *rapid.T, ty value.Type) value.Value {
 		return value.OfFloat8(rapid.Float64Range(-2, 2).Draw(t, "f8"))
 	case value.Bool:
 		return value.OfBool(rapid.Bool().Draw(t, "b"))
+	case value.Date:
+		return value.OfDate(rapid.Int32().Draw(t, "d"))
+	case value.Timestamptz:
+		return value.OfTimestamptz(rapid.Int64().Draw(t, "t"))
+	case value.Bytea:
+		return value.OfBytea(rapid.SliceOfN(rapid.Byte(), 0, 4).Draw(t, "bytes"))
+	case value.Int8Array:
+		return value.OfInt8Array(rapid.SliceOfN(rapid.Int64(), 0, 3).Draw(t, "ints"))
+	case value.TextArray:
+		return value.OfTextArray(rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "é"}), 0, 3).Draw(t, "texts"))
 	}
 	return value.OfText(rapid.StringN(0, 4, -1).Draw(t, "s"))
 }
@@ -280,11 +291,39 @@ func FuzzDecodeRows(f *testing.F) {
 	v[1].AppendNull()
 	f.Add(AppendRows(nil, v, 0, 1))
 	f.Add([]byte{1, 2, 1, 1, 0, 3})
+	all := make([]*value.Vector, len(tailTypes))
+	for i, typ := range tailTypes {
+		all[i] = &value.Vector{Type: typ}
+		switch typ {
+		case value.Int8Array:
+			all[i].Append(value.OfInt8Array([]int64{1, 2}))
+		case value.TextArray:
+			all[i].Append(value.OfTextArray([]string{"a", ""}))
+		default:
+			all[i].AppendNull()
+		}
+	}
+	f.Add(AppendRows(nil, all, 0, 1))
+	all[8], all[9] = all[9], all[8] // items of the wrong type
+	f.Add(AppendRows(nil, all, 0, 1))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		types := []value.Type{value.Int4, value.Text}
-		cols := []*value.Vector{{Type: value.Int4}, {Type: value.Text}}
-		if n, err := DecodeRows(b, types, cols); err == nil && (cols[0].N != n || cols[1].N != n) {
-			t.Fatalf("%d rows, but columns of %d and %d", n, cols[0].N, cols[1].N)
+		for _, types := range [][]value.Type{{value.Int4, value.Text}, tailTypes} {
+			cols := make([]*value.Vector, len(types))
+			for i, typ := range types {
+				cols[i] = &value.Vector{Type: typ}
+			}
+			n, err := DecodeRows(b, types, cols)
+			if err != nil {
+				continue
+			}
+			for _, c := range cols {
+				if c.N != n {
+					t.Fatalf("%d rows, but a column of %d", n, c.N)
+				}
+				for i := range n { // damaged values too can be looked at
+					_, _ = c.Value(i).String(), c.Value(i).Any()
+				}
+			}
 		}
 	})
 }

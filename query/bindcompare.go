@@ -215,7 +215,7 @@ func cutAt(t value.Type, c *constant) (cut, error) {
 		code := value.OfBool(c.b).Code()
 		return cutCodes(t, code, code), nil
 	case t == value.Date || t == value.Timestamptz:
-		return cutCodes(t, c.val.Code(), c.val.Code()), nil
+		return cutTime(t, c), nil
 	case t == value.Float8:
 		f, err := c.float()
 		return cutFloat(f), err
@@ -426,7 +426,9 @@ func compareConstants(l, r *constant) (int, error) {
 		return value.Compare(value.OfText(l.s), value.OfText(r.s)), nil
 	case l.typ == boolType:
 		return value.Compare(value.OfBool(l.b), value.OfBool(r.b)), nil
-	case l.typ < int4Type:
+	case l.typ.family() == dateType:
+		return compareTimes(l, r), nil
+	case !l.typ.number():
 		return value.Compare(l.val, r.val), nil
 	case l.typ == float8Type || r.typ == float8Type:
 		x, err := l.float()

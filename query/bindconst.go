@@ -55,7 +55,7 @@ func (b *binder) constant(e sql.Expr) (*constant, error) {
 				Message: "operator is not unique: " + e.Op + " unknown",
 				Hint:    "Could not choose a best candidate operator. You might need to add explicit type casts."}
 		}
-		if e.Op != "-" && e.Op != "+" || o.typ < int4Type {
+		if e.Op != "-" && e.Op != "+" || !o.typ.number() {
 			return nil, &pgerr.Error{Kind: pgerr.ErrInvalid, Code: pgerr.UndefinedFunction, Position: e.At,
 				Message: "operator does not exist: " + e.Op + " " + o.typ.String(),
 				Hint:    "No operator matches the given name and argument type. You might need to add an explicit type cast."}
@@ -171,7 +171,9 @@ func (c *constant) cast(t typ, at int) (*constant, error) {
 			}
 			break
 		}
-		return c.toInt(t)
+		if c.typ.number() {
+			return c.toInt(t)
+		}
 	case numericType:
 		switch c.typ {
 		case int4Type, int8Type:
@@ -182,10 +184,28 @@ func (c *constant) cast(t typ, at int) (*constant, error) {
 			return out, out.read()
 		}
 	case float8Type:
-		if c.typ != boolType {
+		if c.typ.number() {
 			var err error
 			out.f, err = c.float()
 			return out, err
+		}
+	case int8ArrayType, textArrayType:
+		if c.typ == int8ArrayType || c.typ == textArrayType {
+			out.s = c.val.String()
+			return out, out.read()
+		}
+	case dateType:
+		if c.typ == timestamptzType {
+			out.val = dateOf(c.val)
+			return out, nil
+		}
+	case timestamptzType:
+		if c.typ == dateType {
+			var ok bool
+			if out.val, ok = timestamptzOf(c.val); !ok {
+				return nil, pgerr.New(pgerr.ErrInvalid, pgerr.DatetimeFieldOverflow, "date out of range for timestamp").At(c.at)
+			}
+			return out, nil
 		}
 	}
 	return nil, pgerr.New(pgerr.ErrInvalid, pgerr.CannotCoerce, "cannot cast type %s to %s", c.typ, t).At(at)

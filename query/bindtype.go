@@ -16,10 +16,10 @@ const (
 	boolType
 	textType
 	byteaType
-	dateType
-	timestamptzType
 	int8ArrayType
 	textArrayType
+	dateType
+	timestamptzType
 	int4Type
 	int8Type
 	numericType
@@ -37,7 +37,14 @@ func typeOf(t value.Type) typ { return typ(slices.Index(valueTypes[:], t)) }
 func (t typ) String() string { return valueTypes[t].SQLName() }
 
 // family returns one type for all types that can be compared with each other.
-func (t typ) family() typ { return min(t, int4Type) }
+func (t typ) family() typ {
+	if t == timestamptzType {
+		return dateType
+	}
+	return min(t, int4Type)
+}
+
+func (t typ) number() bool { return t >= int4Type }
 
 // parseType returns the type of a name in a cast.
 func parseType(name string) (typ, error) {

@@ -248,6 +248,19 @@ func modelCompare(a, b value.Value, k OrderKey) int {
 		}
 	case value.Text:
 		c = bytes.Compare([]byte(a.Str()), []byte(b.Str()))
+	case value.Timestamptz:
+		x, _ := a.Time()
+		y, _ := b.Time()
+		c = x.Compare(y)
+	case value.TextArray: // item by item, NULL above all, then the shorter one first
+		x, y := itemsOf(a), itemsOf(b)
+		for c == 0 && len(x) > 0 && len(y) > 0 {
+			c = modelCompare(x[0], y[0], OrderKey{})
+			x, y = x[1:], y[1:]
+		}
+		if c == 0 {
+			c = cmp.Compare(len(x), len(y))
+		}
 	case value.Bool:
 		switch {
 		case a.Bool() && !b.Bool():
@@ -264,9 +277,16 @@ func modelCompare(a, b value.Value, k OrderKey) int {
 	return c
 }
 
+func itemsOf(v value.Value) (out []value.Value) {
+	for it := v.Items(); it.Next(); {
+		out = append(out, it.Value())
+	}
+	return out
+}
+
 // Generators.
 
-var columnTypes = []value.Type{value.Int4, value.Int4, value.Int8, value.Float8, value.Text, value.Bool}
+var columnTypes = []value.Type{value.Int4, value.Int4, value.Int8, value.Float8, value.Text, value.Bool, value.Timestamptz, value.TextArray}
 
 func genValue(t *rapid.T, typ value.Type) value.Value {
 	if rapid.IntRange(0, 5).Draw(t, "null") == 0 {
@@ -282,6 +302,17 @@ func genValue(t *rapid.T, typ value.Type) value.Value {
 		return value.OfFloat8(rapid.OneOf(small, rapid.Float64Range(-1e300, 1e300)).Draw(t, "float8"))
 	case value.Bool:
 		return value.OfBool(rapid.Bool().Draw(t, "bool"))
+	case value.Timestamptz:
+		return value.OfTimestamptz(rapid.OneOf(rapid.Int64Range(-5, 5), rapid.Int64Range(-1e17, 1e18)).Draw(t, "timestamptz"))
+	case value.TextArray:
+		items := make([]value.Value, rapid.IntRange(0, 3).Draw(t, "items"))
+		for i := range items {
+			items[i] = value.OfText(rapid.SampledFrom([]string{"", "a", "aa", "b", "é"}).Draw(t, "item"))
+			if rapid.IntRange(0, 5).Draw(t, "null item") == 0 {
+				items[i] = value.Null(value.Text)
+			}
+		}
+		return value.OfArray(typ, items)
 	}
 	// Prefixes around the eight bytes that sorting compares first.
 	prefix := rapid.SampledFrom([]string{"", "", "aaaaaa", "aaaaaaaa", "\x00"}).Draw(t, "prefix")

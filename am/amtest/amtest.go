@@ -24,20 +24,24 @@ import (
 	"wideleaf/value"
 )
 
+var types = []value.Type{value.Bool, value.Int4, value.Int8, value.Float8, value.Text, value.Bytea, value.Date, value.Timestamptz,
+	value.Int8Array, value.TextArray}
+
 // Run runs the suite over a method.
 func Run(t *testing.T, m am.Method) {
 	t.Run("SingleColumn", func(t *testing.T) {
-		for _, typ := range []value.Type{value.Bool, value.Int4, value.Int8, value.Float8, value.Text} {
-			t.Run(typ.String(), func(t *testing.T) {
-				rapid.Check(t, func(t *rapid.T) { history(t, m, drawIndex(t, typ)) })
+		for _, alike := range [][]value.Type{{value.Bool}, {value.Int4, value.Date}, {value.Int8, value.Timestamptz}, {value.Float8},
+			{value.Text, value.Bytea}, {value.Int8Array, value.TextArray}} {
+			t.Run(alike[0].String(), func(t *testing.T) {
+				rapid.Check(t, func(t *rapid.T) { history(t, m, drawIndex(t, rapid.SampledFrom(alike).Draw(t, "type"))) })
 			})
 		}
 	})
 	if m.Abilities().MultiColumn {
 		t.Run("MultiColumn", func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
-				types := rapid.SliceOfN(rapid.SampledFrom([]value.Type{value.Bool, value.Int4, value.Int8, value.Float8, value.Text}), 2, min(4, m.Abilities().MaxColumns)).Draw(t, "types")
-				history(t, m, drawIndex(t, types...))
+				chosen := rapid.SliceOfN(rapid.SampledFrom(types), 2, min(4, m.Abilities().MaxColumns)).Draw(t, "types")
+				history(t, m, drawIndex(t, chosen...))
 			})
 		})
 	}
@@ -338,11 +342,11 @@ func longKey(t *testing.T, m am.Method) {
 // damage changes bytes of a page, puts its checksum right, and runs everything: what comes out may be wrong only
 // if Check says so, and errors are of the kind page.ErrCorrupt.
 func damage(t *rapid.T, m am.Method) {
-	types := []value.Type{rapid.SampledFrom([]value.Type{value.Bool, value.Int4, value.Int8, value.Text}).Draw(t, "type")}
+	chosen := []value.Type{rapid.SampledFrom(types).Draw(t, "type")}
 	if m.Abilities().MultiColumn && rapid.Bool().Draw(t, "two") {
-		types = append(types, value.Int4)
+		chosen = append(chosen, value.Int4)
 	}
-	ix := drawIndex(t, types...)
+	ix := drawIndex(t, chosen...)
 	b := &bench{t: t, m: m, ix: ix, ds: drawDomains(t, ix)}
 	b.r = rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	s := makeSegment(2, b.r.IntN(4000), b.ds, b.r, false)

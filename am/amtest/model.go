@@ -111,20 +111,48 @@ func (d domain) value(r *rand.Rand) value.Value {
 			return value.OfFloat8(floats[r.IntN(len(floats))])
 		}
 		return value.OfFloat8(float64(n) / 4)
+	case value.Date:
+		return value.OfDate(int32(n))
+	case value.Timestamptz:
+		return value.OfTimestamptz(n)
+	case value.Int8Array, value.TextArray:
+		return d.array(r, n)
 	}
+	return value.OfStr(d.typ, d.str(r, n))
+}
+
+// str draws a string. An index takes any bytes, also those that text can't have.
+func (d domain) str(r *rand.Rand, n int64) string {
 	switch d.shape {
 	case 0:
 		b := make([]byte, r.IntN(20))
 		for i := range b {
 			b[i] = byte(r.Uint32())
 		}
-		return value.OfText(string(b))
+		return string(b)
 	case 2:
-		return value.OfText(strs[r.IntN(len(strs))])
+		return strs[r.IntN(len(strs))]
 	case 3: // long, with much in common
-		return value.OfText(strings.Repeat("x", r.IntN(4)*d.long/6) + strs[r.IntN(len(strs))] + strings.Repeat("y", r.IntN(2)*d.long/4))
+		return strings.Repeat("x", r.IntN(4)*d.long/6) + strs[r.IntN(len(strs))] + strings.Repeat("y", r.IntN(2)*d.long/4)
 	}
-	return value.OfText("key" + value.OfInt8(n).String())
+	return "key" + value.OfInt8(n).String()
+}
+
+// array draws an array of which n is an item, unless it is empty.
+func (d domain) array(r *rand.Rand, n int64) value.Value {
+	items := make([]value.Value, r.IntN(4))
+	d.long /= 3
+	for i := range items {
+		switch {
+		case r.IntN(5) == 0:
+			items[i] = value.Null(d.typ.Elem())
+		case d.typ == value.Int8Array:
+			items[i] = value.OfInt8(n >> (8 * i))
+		default:
+			items[i] = value.OfText(strings.ReplaceAll(d.str(r, n), "\x00", ""))
+		}
+	}
+	return value.OfArray(d.typ, items)
 }
 
 // code draws a code near the column's values.

@@ -116,11 +116,16 @@ func (e *Param) write(w *writer) { w.WriteString("$" + strconv.Itoa(e.N)) }
 func (e *Cast) write(w *writer) {
 	w.operand(e.Arg)
 	w.WriteString("::")
-	if e.Type == "double precision" || e.Type == "character varying" {
-		w.WriteString(e.Type)
-		return
+	item, array := strings.CutSuffix(e.Type, "[]")
+	switch item {
+	case "double precision", "character varying", timestampWithTimeZone:
+		w.WriteString(item)
+	default:
+		w.quote(item)
 	}
-	w.quote(e.Type)
+	if array {
+		w.WriteString("[]")
+	}
 }
 
 func (e *Binary) write(w *writer) {

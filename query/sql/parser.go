@@ -467,17 +467,36 @@ func (p *parser) list() ([]Expr, error) {
 func (p *parser) typeName() (string, error) {
 	t := p.lex.Next()
 	if t.Type == tokQuoted {
-		return unquote(t.Value), nil
+		return p.maybeArray(unquote(t.Value))
 	}
 	if t.Type != tokIdent || reserved[strings.ToLower(t.Value)] {
 		return "", syntaxError(t)
 	}
+	name := strings.ToLower(t.Value)
 	if words := twoWords(t, p.lex.Peek()); words != "" {
 		p.lex.Next()
-		return words, nil
+		name = words
+	} else if name == "timestamp" && p.accept("with") {
+		for _, word := range [...]string{"time", "zone"} {
+			if err := p.expect(word); err != nil {
+				return "", err
+			}
+		}
+		name = timestampWithTimeZone
 	}
-	return strings.ToLower(t.Value), nil
+	return p.maybeArray(name)
 }
+
+// maybeArray returns a type's name, or that of its arrays if brackets follow.
+func (p *parser) maybeArray(name string) (string, error) {
+	if t := p.lex.Peek(); t.Type == tokPunct && t.Value == "[" {
+		p.lex.Next()
+		return name + "[]", p.expect("]")
+	}
+	return name, nil
+}
+
+const timestampWithTimeZone = "timestamp with time zone"
 
 // twoWords returns the name of a type whose name is two words, if the tokens are one.
 func twoWords(a, b *lexer.Token) string {

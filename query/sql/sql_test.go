@@ -38,6 +38,7 @@ func TestPrecedence(t *testing.T) {
 		{"a <=> b", "a <=> b"}, {"a <=| b", "a <=| b"}, {"a |=> b", "a |=> b"}, {"a <@ b", "a <@ b"}, {"a || b", "a || b"},
 		{"a<-1", "a < (-1)"}, {"a>=-1", "a >= (-1)"}, {"a=-.5e-3", "a = (-.5e-3)"}, {"a <=|-1", "a <=|- 1"}, {"a!=1", "a <> 1"},
 		{"a::int8::text = $2", "((a::\"int8\")::\"text\") = $2"}, {"CAST(a AS double precision)", "a::double precision"},
+		{"a::int8[]", "a::\"int8\"[]"}, {"CAST('x' AS Timestamp with  time ZONE)", "'x'::timestamp with time zone"}, {"a::double precision[] = b", "(a::double precision[]) = b"},
 		{"float8 'NaN' < f", "('NaN'::\"float8\") < f"}, {"double precision '1'", "'1'::double precision"},
 		{"a IS DISTINCT FROM b + 1 AND c", "(a IS DISTINCT FROM (b + 1)) AND c"}, {"a is not distinct from null", "a IS NOT DISTINCT FROM NULL"},
 		{"a ISNULL AND b NOTNULL", "(a IS NULL) AND (b IS NOT NULL)"}, {"a IS NOT UNKNOWN", "a IS NOT UNKNOWN"},
