@@ -21,6 +21,7 @@ var layers = [][]string{
 	{"heap"},
 	{"pending", "am", "am/sortrun"},
 	{"am/leaf"},
+	{"am/entrytree"},
 	{"am/btree", "am/amtest"},
 	{"version"},
 	{"query", "vacuum", "buildparallel"},

@@ -33,6 +33,7 @@ type Abilities struct {
 	MultiColumn bool
 	Counts      bool // exact count of a condition from inner pages (Counter)
 	Returns     bool // index-only: cursors return the key's values
+	AnyColumn   bool // serves a condition on any of its columns, first or not
 	MaxColumns  int
 	MaxKeyBytes int // a longer key is refused
 }
@@ -47,11 +48,12 @@ type RunMeta struct {
 	Levels  uint32 // 1: the root is a leaf; 0: the run is empty
 	Entries uint64 // entries in all
 	Nulls   uint64 // of these, entries filed apart as NULL (single-column runs)
+	Rows    uint64 // rows that the entries are of
 }
 
 // Append and DecodeRunMeta are RunMeta's stored form.
 func (m RunMeta) Append(b []byte) []byte {
-	for _, x := range [...]uint64{uint64(m.Blocks), uint64(m.Root), uint64(m.Levels), m.Entries, m.Nulls} {
+	for _, x := range [...]uint64{uint64(m.Blocks), uint64(m.Root), uint64(m.Levels), m.Entries, m.Nulls, m.Rows} {
 		b = binary.AppendUvarint(b, x)
 	}
 	return b
@@ -59,7 +61,7 @@ func (m RunMeta) Append(b []byte) []byte {
 
 // DecodeRunMeta decodes a RunMeta from the front of b and returns the rest.
 func DecodeRunMeta(b []byte) (m RunMeta, rest []byte, err error) {
-	var x [5]uint64
+	var x [6]uint64
 	for i := range x {
 		v, n := binary.Uvarint(b)
 		if n <= 0 {
@@ -67,17 +69,20 @@ func DecodeRunMeta(b []byte) (m RunMeta, rest []byte, err error) {
 		}
 		x[i], b = v, b[n:]
 	}
-	return RunMeta{uint32(x[0]), uint32(x[1]), uint32(x[2]), x[3], x[4]}, b, nil
+	return RunMeta{uint32(x[0]), uint32(x[1]), uint32(x[2]), x[3], x[4], x[5]}, b, nil
 }
 
 // Span is the interval of segments [First, End) whose rows a run holds.
 type Span struct{ First, End uint64 }
 
-// Source is the rows of one sealed segment, as an access method gets them: the vectors of the index's columns, in
-// its order, row i having the TID Base+i. Dead, if not nil, holds the offsets to leave out.
+// Source is the rows of one sealed segment, as an access method gets them: row i has the TID Base+i. Dead, if not nil,
+// holds the offsets to leave out. Column loads a column of the index, by its place in it; Release gives a vector's memory
+// back for the next, so that an index over many columns need not have all of them in memory.
 type Source struct {
 	Base    tid.TID
-	Columns []*value.Vector
+	Rows    int
+	Column  func(i int) (*value.Vector, error)
+	Release func(*value.Vector)
 	Dead    *tid.Bits
 }
 

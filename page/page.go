@@ -33,6 +33,10 @@ const (
 	KindOverflow   Kind = 3 // part of a value that is too long for a column page
 	KindBtreeLeaf  Kind = 4 // sorted (key, TID) entries
 	KindBtreeInner Kind = 5 // separators and entry counts of the pages below
+
+	KindGinEntryLeaf  Kind = 8  // entries and posting lists of one column
+	KindGinEntryInner Kind = 9  // as KindBtreeInner
+	KindGinColumns    Kind = 10 // where each column's tree is in a run
 )
 
 func (k Kind) String() string {
@@ -47,6 +51,12 @@ func (k Kind) String() string {
 		return "btree leaf"
 	case KindBtreeInner:
 		return "btree internal"
+	case KindGinEntryLeaf:
+		return "gin entry leaf"
+	case KindGinEntryInner:
+		return "gin entry internal"
+	case KindGinColumns:
+		return "gin columns"
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
 }

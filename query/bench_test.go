@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"wideleaf/am"
+	"wideleaf/am/amtest"
 	"wideleaf/am/btree"
 	"wideleaf/catalog"
 	"wideleaf/heap"
@@ -52,7 +53,7 @@ var benchTable = sync.OnceValue(func() *Table {
 			ix := &t.Indexes[c]
 			o := page.Owner{Relation: ix.Def.ID, Part: seg}
 			pages := pagetest.New(o)
-			meta := must(ix.Method.Build(ix.Def, o, am.Source{Base: tid.New(seg, 0), Columns: []*value.Vector{v}}, pages, goOn))
+			meta := must(ix.Method.Build(ix.Def, o, amtest.Source(tid.New(seg, 0), nil, v), pages, goOn))
 			run := must(ix.Method.Open(ix.Def, meta, am.Span{First: seg, End: seg + 1}, pages, cache))
 			built[c] = append(built[c], run)
 		}

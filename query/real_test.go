@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 	"wideleaf/am"
+	"wideleaf/am/amtest"
 	"wideleaf/catalog"
 	"wideleaf/heap"
 	"wideleaf/page"
@@ -63,12 +64,12 @@ func realRun(m *model, method am.Method, def *catalog.Index, span am.Span, segs 
 	}
 	var runs []am.Run
 	for _, s := range segs {
-		src := am.Source{Base: tid.New(s.number, uint16(s.start-m.segs[slices.IndexFunc(m.segs, func(o modelSegment) bool {
-			return o.number == s.number
-		})].start))}
+		begin := s.start - m.segs[slices.IndexFunc(m.segs, func(o modelSegment) bool { return o.number == s.number })].start
+		var cols []*value.Vector
 		for _, c := range def.Columns {
-			src.Columns = append(src.Columns, m.vector(s, c.Attno))
+			cols = append(cols, m.vector(s, c.Attno))
 		}
+		src := amtest.Source(tid.New(s.number, uint16(begin)), nil, cols...)
 		o := page.Owner{Relation: def.ID, Part: s.number}
 		runs = append(runs, open(o, am.Span{First: s.number, End: s.number + 1}, func(w page.Writer) (am.RunMeta, error) {
 			return method.Build(def, o, src, w, goOn)

@@ -355,14 +355,10 @@ func (w *writer) run(g *version.Group, r *rows) error {
 	seg := r.src.Number()
 	rec := version.RunRecord{Group: g.ID, Span: am.Span{First: seg, End: seg + 1}}
 	return w.groupRun(g, rec, func(ix *version.Index, o page.Owner, pw page.Writer) (am.RunMeta, error) {
-		src := am.Source{Base: tid.New(seg, 0)}
-		defer func() { r.release(src.Columns...) }()
-		for _, c := range ix.Def.Columns {
-			v, err := r.column(c.Attno)
-			if err != nil {
-				return am.RunMeta{}, err
-			}
-			src.Columns = append(src.Columns, v)
+		src := am.Source{
+			Base: tid.New(seg, 0), Rows: r.src.Rows(),
+			Column:  func(i int) (*value.Vector, error) { return r.column(ix.Def.Columns[i].Attno) },
+			Release: func(v *value.Vector) { r.release(v) },
 		}
 		return ix.Method.Build(ix.Def, o, src, pw, w.yield)
 	})

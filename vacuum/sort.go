@@ -147,13 +147,12 @@ func (p *Pool) sortRows(ts version.TableSnapshot, g *version.Group, from, to int
 	yield := p.yielder()
 	for _, ix := range g.Indexes {
 		mem := page.NewMemory(page.Owner{Relation: ix.Def.ID, Part: part})
-		src := am.Source{Base: tid.New(segment, uint16(from))}
-		for i, c := range ix.Def.Columns {
-			v, err := columns.load(i, c.Attno, c.Type)
-			if err != nil {
-				return err
-			}
-			src.Columns = append(src.Columns, v)
+		src := am.Source{
+			Base: tid.New(segment, uint16(from)), Rows: to - from,
+			Column: func(i int) (*value.Vector, error) {
+				return columns.load(ix.Def.Columns[i].Attno, ix.Def.Columns[i].Type)
+			},
+			Release: columns.release,
 		}
 		meta, err := ix.Method.Build(ix.Def, mem.Owner(), src, mem, yield)
 		if err != nil {
@@ -199,14 +198,16 @@ type sortColumns struct {
 	ctx      context.Context
 	tail     heap.TailView
 	from, to int
-	vectors  []*value.Vector
+	free     []*value.Vector
 }
 
-func (c *sortColumns) load(i, attno int, typ value.Type) (*value.Vector, error) {
-	if i == len(c.vectors) {
-		c.vectors = append(c.vectors, new(value.Vector))
+func (c *sortColumns) load(attno int, typ value.Type) (*value.Vector, error) {
+	v := new(value.Vector)
+	if n := len(c.free); n > 0 {
+		v, c.free = c.free[n-1], c.free[:n-1]
 	}
-	v := c.vectors[i]
 	v.Reset(typ)
 	return v, c.tail.Interval(c.ctx, attno, c.from, c.to, v)
 }
+
+func (c *sortColumns) release(v *value.Vector) { c.free = append(c.free, v) }

@@ -79,6 +79,15 @@ func drawDomains(t *rapid.T, ix *catalog.Index) []domain {
 
 func noYield() error { return nil }
 
+// Source returns a source of columns that are in memory.
+func Source(base tid.TID, dead *tid.Bits, cols ...*value.Vector) am.Source {
+	return am.Source{
+		Base: base, Rows: cols[0].N, Dead: dead,
+		Column:  func(i int) (*value.Vector, error) { return cols[i], nil },
+		Release: func(*value.Vector) {},
+	}
+}
+
 // bench is one index and its runs.
 type bench struct {
 	t  *rapid.T
@@ -107,7 +116,7 @@ func (b *bench) open(meta am.RunMeta, span am.Span, mem *pagetest.Mem) am.Run {
 func (b *bench) build(s segment, dead *tid.Bits) (am.Run, *pagetest.Mem) {
 	o := page.Owner{Relation: b.ix.ID, Part: s.number}
 	mem := pagetest.New(o)
-	meta, err := b.m.Build(b.ix, o, am.Source{Base: tid.New(s.number, 0), Columns: s.columns, Dead: dead}, mem, noYield)
+	meta, err := b.m.Build(b.ix, o, Source(tid.New(s.number, 0), dead, s.columns...), mem, noYield)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -165,8 +174,8 @@ func without(rows []row, dead func(tid.TID) bool) []row {
 // check holds a run against the rows that it must have.
 func (b *bench) check(run am.Run, rows []row) {
 	t, ctx := b.t, context.Background()
-	if n := run.Meta().Entries; n != uint64(len(rows)) {
-		t.Fatalf("run has %d entries, expected %d", n, len(rows))
+	if n := run.Meta().Rows; n != uint64(len(rows)) {
+		t.Fatalf("run has %d rows, expected %d", n, len(rows))
 	}
 	if err := run.Check(ctx); err != nil {
 		t.Fatal(err)
@@ -312,7 +321,7 @@ func longKey(t *testing.T, m am.Method) {
 		v.Append(value.OfText(string(rune('!'+i%90)) + strings.Repeat(string(rune('a'+i/90)), most-20)))
 	}
 	mem := pagetest.New(page.Owner{Relation: 3})
-	meta, err := m.Build(ix, mem.Owner(), am.Source{Columns: []*value.Vector{v}}, mem, noYield)
+	meta, err := m.Build(ix, mem.Owner(), Source(0, nil, v), mem, noYield)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +343,7 @@ func longKey(t *testing.T, m am.Method) {
 		}
 	}
 	v.Append(value.OfText(strings.Repeat("x", most+1)))
-	if _, err := m.Build(ix, mem.Owner(), am.Source{Columns: []*value.Vector{v}}, mem, noYield); !errors.Is(err, am.ErrKeyTooLong) {
+	if _, err := m.Build(ix, mem.Owner(), Source(0, nil, v), mem, noYield); !errors.Is(err, am.ErrKeyTooLong) {
 		t.Fatalf("a key of %d bytes gives %v", most+1, err)
 	}
 }
@@ -424,12 +433,12 @@ func stop(t *testing.T, m am.Method) {
 	r := rand.New(rand.NewPCG(1, 2))
 	s := makeSegment(0, 50000, []domain{{typ: value.Int4}}, r, false)
 	mem := pagetest.New(page.Owner{Relation: 3})
-	_, err := m.Build(ix, mem.Owner(), am.Source{Columns: s.columns}, mem, func() error { return halt })
+	_, err := m.Build(ix, mem.Owner(), Source(0, nil, s.columns...), mem, func() error { return halt })
 	if !errors.Is(err, halt) {
 		t.Fatalf("build doesn't stop: %v", err)
 	}
 	mem = pagetest.New(page.Owner{Relation: 3})
-	meta, err := m.Build(ix, mem.Owner(), am.Source{Columns: s.columns}, mem, noYield)
+	meta, err := m.Build(ix, mem.Owner(), Source(0, nil, s.columns...), mem, noYield)
 	if err != nil {
 		t.Fatal(err)
 	}

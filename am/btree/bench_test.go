@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"wideleaf/am"
+	"wideleaf/am/amtest"
 	"wideleaf/catalog"
 	"wideleaf/page"
 	"wideleaf/page/pagetest"
@@ -47,7 +48,7 @@ func buildRun(tb testing.TB, ix *catalog.Index, segment uint64, cols ...*value.V
 	tb.Helper()
 	o := page.Owner{Relation: ix.ID, Part: segment + 1}
 	mem := pagetest.New(o)
-	meta, err := Method.Build(ix, o, am.Source{Base: tid.New(segment, 0), Columns: cols}, mem, noYield)
+	meta, err := Method.Build(ix, o, amtest.Source(tid.New(segment, 0), nil, cols...), mem, noYield)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func BenchmarkBuild(b *testing.B) {
 			var w nullWriter
 			for b.Loop() {
 				w = nullWriter{}
-				if _, err := Method.Build(ix, page.Owner{}, am.Source{Columns: []*value.Vector{v}}, &w, noYield); err != nil {
+				if _, err := Method.Build(ix, page.Owner{}, amtest.Source(0, nil, v), &w, noYield); err != nil {
 					b.Fatal(err)
 				}
 			}

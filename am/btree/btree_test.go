@@ -13,6 +13,7 @@ import (
 
 	"wideleaf/am"
 	"wideleaf/am/amtest"
+	"wideleaf/am/entrytree"
 	"wideleaf/catalog"
 	"wideleaf/page"
 	"wideleaf/page/pagetest"
@@ -23,7 +24,7 @@ import (
 func TestConformance(t *testing.T) { amtest.Run(t, Method) }
 
 // With slices this short, merges of the suite's small runs have many, and copy codes that fill more than one.
-func TestConformanceShortSlices(t *testing.T) { amtest.Run(t, method{slice: 150}) }
+func TestConformanceShortSlices(t *testing.T) { amtest.Run(t, method{form(150)}) }
 
 // Keys computed by hand from docs/format.md.
 func TestKeyBytes(t *testing.T) {
@@ -233,7 +234,7 @@ func TestDescribe(t *testing.T) {
 	_, m2 := buildRun(t, two, 0, s, randomVector(value.Int8, 20000, r))
 	for i, m := range []*pagetest.Mem{m1, m2} {
 		for b, p := range m.Pages {
-			d, err := DescribePage([]*catalog.Index{one, two}[i], p)
+			d, err := entrytree.DescribePage([]*catalog.Index{one, two}[i], p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -249,11 +250,11 @@ func TestDescribe(t *testing.T) {
 			}
 		}
 	}
-	d, _ := DescribePage(one, m1.Pages[len(m1.Pages)-1])
+	d, _ := entrytree.DescribePage(one, m1.Pages[len(m1.Pages)-1])
 	if s := d.String(); !strings.Contains(s, "level 1, children are blocks 0 to") {
 		t.Errorf("root is described as\n%s", s)
 	}
-	if _, err := DescribePage(one, make([]byte, 10)); !errors.Is(err, page.ErrCorrupt) {
+	if _, err := entrytree.DescribePage(one, make([]byte, 10)); !errors.Is(err, page.ErrCorrupt) {
 		t.Errorf("10 bytes give %v", err)
 	}
 }
@@ -296,67 +297,4 @@ func TestLyingPages(t *testing.T) {
 	if _, err := run.Bitmap(context.Background(), nil, tid.NewBuilder(0, 1)); !errors.Is(err, page.ErrCorrupt) {
 		t.Errorf("swapped pages give %v", err)
 	}
-}
-
-// FuzzInner decodes inner pages of any content under a right checksum.
-func FuzzInner(f *testing.F) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for _, typ := range []value.Type{value.Int4, value.Text} {
-		run, mem := buildRun(f, singleIndex(typ), 0, randomVector(typ, 5000, r))
-		p := mem.Pages[run.Meta().Root]
-		h := page.ParseHeader(p)
-		f.Add(bytes.Clone(p[page.HeaderSize:]), h.Flags, h.Reserved)
-	}
-	f.Fuzz(func(t *testing.T, body []byte, flags uint8, n uint16) {
-		p := append(make([]byte, page.HeaderSize), body...)
-		if len(p) > page.Size {
-			return
-		}
-		page.Seal(p, page.Header{Kind: page.KindBtreeInner, Flags: flags, Reserved: n, Block: 1000})
-		in, err := decodeInner(p)
-		if err != nil {
-			if !errors.Is(err, page.ErrCorrupt) {
-				t.Fatalf("error is not of the corruption kind: %v", err)
-			}
-			return
-		}
-		bounds := []bound{{code: 7}, {kind: atNulls}, {kind: atEnd}}
-		if flags&flagBytes != 0 {
-			bounds = []bound{{kind: atKey, key: []byte("b")}, {kind: atEnd}}
-		}
-		for _, b := range bounds {
-			if i := in.child(b); i < 0 || i >= in.children() || in.first+uint32(i) >= 1000 {
-				t.Fatalf("child %d of %d", i, in.children())
-			}
-		}
-		if in.size() > 8*page.Size {
-			t.Fatalf("decoded page takes %d bytes", in.size())
-		}
-		if _, err := DescribePage(nil, p); err != nil {
-			t.Fatal(err)
-		}
-	})
-}
-
-// FuzzKey decodes keys of any content; what decodes encodes to the same bytes.
-func FuzzKey(f *testing.F) {
-	ix := &catalog.Index{Columns: []catalog.IndexColumn{
-		{Type: value.Text}, {Type: value.Text, Desc: true, NullsFirst: true}, {Type: value.Int4, Desc: true}, {Type: value.Bool},
-	}}
-	f.Add(method{}.EncodeKey(ix, []value.Value{value.OfText("a\x00b"), value.OfText(""), value.OfInt4(7), value.OfBool(true)}, nil))
-	f.Add([]byte{3, 1, 3, 3})
-	f.Fuzz(func(t *testing.T, key []byte) {
-		var vals []value.Value
-		rest := key
-		for i := range ix.Columns {
-			v, r, _, err := decodeColumn(&ix.Columns[i], rest, nil)
-			if err != nil {
-				return
-			}
-			vals, rest = append(vals, v), r
-		}
-		if got := (method{}).EncodeKey(ix, vals, nil); !bytes.Equal(got, key[:len(key)-len(rest)]) {
-			t.Fatalf("%x decodes to %v, which encodes to %x", key, vals, got)
-		}
-	})
 }

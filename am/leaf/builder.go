@@ -121,8 +121,8 @@ func consecutive(tids []uint32) bool {
 }
 
 // Seal finishes the page, which must not be empty, and returns it; it is valid until the next Reset.
-func (b *Builder) Seal(o page.Owner, block uint32) []byte {
+func (b *Builder) Seal(kind page.Kind, o page.Owner, block uint32) []byte {
 	p := append(b.buf[:b.at], b.dir[:b.n*dirSize]...)
-	page.Seal(p, page.Header{Kind: page.KindBtreeLeaf, Reserved: uint16(b.n), Owner: o, Block: block})
+	page.Seal(p, page.Header{Kind: kind, Reserved: uint16(b.n), Owner: o, Block: block})
 	return p
 }

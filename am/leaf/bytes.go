@@ -26,9 +26,9 @@ type BytesPage struct {
 	off     [maxBytesBlocks + 1]uint16
 }
 
-// Open makes l a view of a verified page.
-func (l *BytesPage) Open(p []byte) error {
-	if err := header(p, FlagBytes); err != nil {
+// Open makes l a view of a verified page of a kind.
+func (l *BytesPage) Open(p []byte, kind page.Kind) error {
+	if err := header(p, kind, FlagBytes); err != nil {
 		return err
 	}
 	n := int(binary.LittleEndian.Uint16(p[2:]))
@@ -263,10 +263,10 @@ func (b *BytesBuilder) Add(text []byte, ends []int, tids []uint32) bool {
 }
 
 // Seal finishes the page, which must not be empty, and returns it; it is valid until the next Reset.
-func (b *BytesBuilder) Seal(o page.Owner, block uint32) []byte {
+func (b *BytesBuilder) Seal(kind page.Kind, o page.Owner, block uint32) []byte {
 	p := append(b.buf[:b.at], b.dir[:b.n*bytesDirSize]...)
 	page.Seal(p, page.Header{
-		Kind: page.KindBtreeLeaf, Flags: FlagBytes, Reserved: uint16(b.n), Owner: o, Block: block,
+		Kind: kind, Flags: FlagBytes, Reserved: uint16(b.n), Owner: o, Block: block,
 	})
 	return p
 }

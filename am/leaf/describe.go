@@ -12,7 +12,7 @@ func Describe(d *page.Description, p []byte, code func(uint64) string, key func(
 		return describeBytes(d, p, key)
 	}
 	var l Page
-	if err := l.Open(p); err != nil {
+	if err := l.Open(p, page.ParseHeader(p).Kind); err != nil {
 		return err
 	}
 	for i := range l.n {
@@ -40,7 +40,7 @@ func Describe(d *page.Description, p []byte, code func(uint64) string, key func(
 
 func describeBytes(d *page.Description, p []byte, key func([]byte) string) error {
 	var l BytesPage
-	if err := l.Open(p); err != nil {
+	if err := l.Open(p, page.ParseHeader(p).Kind); err != nil {
 		return err
 	}
 	for i := range l.n {

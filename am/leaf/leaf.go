@@ -47,11 +47,11 @@ func corrupt(p []byte, format string, args ...any) error {
 	return &page.CorruptError{Owner: h.Owner, Block: h.Block, Detail: fmt.Sprintf(format, args...)}
 }
 
-// header checks that a verified page is a leaf of the wanted form.
-func header(p []byte, flags uint8) error {
+// header checks that a verified page is a leaf of the wanted kind and form.
+func header(p []byte, kind page.Kind, flags uint8) error {
 	h := page.ParseHeader(p)
-	if h.Kind != page.KindBtreeLeaf {
-		return corrupt(p, "it is a %s page, not a leaf", h.Kind)
+	if h.Kind != kind {
+		return corrupt(p, "it is a %s page, not a %s", h.Kind, kind)
 	}
 	if h.Flags != flags {
 		return corrupt(p, "leaf has flags %#02x, expected %#02x", h.Flags, flags)
@@ -59,9 +59,9 @@ func header(p []byte, flags uint8) error {
 	return nil
 }
 
-// Open makes l a view of a verified page.
-func (l *Page) Open(p []byte) error {
-	if err := header(p, 0); err != nil {
+// Open makes l a view of a verified page of a kind.
+func (l *Page) Open(p []byte, kind page.Kind) error {
+	if err := header(p, kind, 0); err != nil {
 		return err
 	}
 	n := int(binary.LittleEndian.Uint16(p[2:]))

@@ -23,7 +23,7 @@ func TestExample(t *testing.T) {
 	if n := b.Add([]uint64{0x80000005, 0x80000005, 0x80000006}, []uint32{9, 200, 3}, false); n != 3 {
 		t.Fatalf("block takes %d entries", n)
 	}
-	p := b.Seal(owner, 0)
+	p := b.Seal(page.KindBtreeLeaf, owner, 0)
 	const want = "04" + "06c500" + "0500008000000000" + "03000000" + "02010800"
 	if got := hex.EncodeToString(p[page.HeaderSize:]); got != want {
 		t.Errorf("page holds %s, expected %s", got, want)
@@ -68,8 +68,8 @@ func TestFixed(t *testing.T) {
 				n += k
 			}
 			var l Page
-			p := b.Seal(owner, 1)
-			if err := l.Open(p); err != nil {
+			p := b.Seal(page.KindBtreeLeaf, owner, 1)
+			if err := l.Open(p, page.KindBtreeLeaf); err != nil {
 				t.Fatal(err)
 			}
 			if l.Entries() != n {
@@ -186,9 +186,9 @@ func TestBytes(t *testing.T) {
 				done += len(tids)
 				all = append(all, tids...)
 			}
-			p := b.Seal(owner, 1)
+			p := b.Seal(page.KindBtreeLeaf, owner, 1)
 			var l BytesPage
-			if err := l.Open(p); err != nil {
+			if err := l.Open(p, page.KindBtreeLeaf); err != nil {
 				t.Fatal(err)
 			}
 			if l.Entries() != done || done == 0 {
@@ -226,11 +226,11 @@ func FuzzLeaf(f *testing.F) {
 	b.Reset()
 	b.Add([]uint64{1, 5, 1 << 40}, []uint32{7, 8, 9}, false)
 	b.Add(nil, []uint32{3, 500}, true)
-	f.Add(bytes.Clone(b.Seal(owner, 0)[page.HeaderSize:]), uint16(2), uint8(0))
+	f.Add(bytes.Clone(b.Seal(page.KindBtreeLeaf, owner, 0)[page.HeaderSize:]), uint16(2), uint8(0))
 	var s BytesBuilder
 	s.Reset()
 	s.Add([]byte("abacus"), []int{2, 6}, []uint32{1, 90})
-	f.Add(bytes.Clone(s.Seal(owner, 0)[page.HeaderSize:]), uint16(1), uint8(FlagBytes))
+	f.Add(bytes.Clone(s.Seal(page.KindBtreeLeaf, owner, 0)[page.HeaderSize:]), uint16(1), uint8(FlagBytes))
 	f.Fuzz(func(t *testing.T, body []byte, blocks uint16, flags uint8) {
 		p := append(make([]byte, page.HeaderSize), body...)
 		if len(p) > page.Size {
@@ -241,7 +241,7 @@ func FuzzLeaf(f *testing.F) {
 		describe := Describe(&d, p, func(uint64) string { return "" }, func([]byte) string { return "" })
 		if flags == FlagBytes {
 			var l BytesPage
-			if err := l.Open(p); err != nil {
+			if err := l.Open(p, page.KindBtreeLeaf); err != nil {
 				wantCorrupt(t, err)
 				return
 			}
@@ -256,7 +256,7 @@ func FuzzLeaf(f *testing.F) {
 			l.Lower([]byte("b"))
 		} else {
 			var l Page
-			if err := l.Open(p); err != nil {
+			if err := l.Open(p, page.KindBtreeLeaf); err != nil {
 				wantCorrupt(t, err)
 				return
 			}

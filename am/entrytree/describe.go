@@ -1,4 +1,4 @@
-package btree
+package entrytree
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package btree
+package entrytree
 
 import (
 	"bytes"
@@ -20,9 +20,6 @@ type checker struct {
 // check verifies the tree: levels, children, counts. Leaves and separators are the form's business.
 func (c *checker) check() error {
 	t := c.t
-	if t.meta.Blocks != t.r.Blocks() {
-		return t.corrupt(t.meta.Root, "run has %d blocks, expected %d", t.r.Blocks(), t.meta.Blocks)
-	}
 	if t.meta.Entries == 0 {
 		return nil
 	}
@@ -37,7 +34,7 @@ func (c *checker) check() error {
 		c.next[level] = block
 		block, entries = in.first, in.count(0)
 	}
-	if block != 0 {
+	if block != t.base {
 		return t.corrupt(block, "it should be the first leaf")
 	}
 	starts := append([]uint32(nil), c.next...)
@@ -132,7 +129,7 @@ func (r *fixedRun) Check(ctx context.Context) error {
 	}
 	c.leaf = func(p []byte) (uint64, error) {
 		block := page.ParseHeader(p).Block
-		if err := lp.Open(p); err != nil {
+		if err := lp.Open(p, r.form.Leaf); err != nil {
 			return 0, err
 		}
 		for i := range lp.Blocks() {
@@ -191,7 +188,7 @@ func (r *bytesRun) Check(ctx context.Context) error {
 	}
 	c.leaf = func(p []byte) (uint64, error) {
 		block := page.ParseHeader(p).Block
-		if err := s.page.Open(p); err != nil {
+		if err := s.page.Open(p, r.form.Leaf); err != nil {
 			return 0, err
 		}
 		for i := range s.page.Blocks() {

@@ -1,4 +1,4 @@
-package btree
+package entrytree
 
 import (
 	"bytes"
@@ -115,7 +115,7 @@ func (w *walker) beginOf(block int) (bool, error) {
 // endOf goes to the last entry of a block of the leaf, or of the leaf before.
 func (w *walker) endOf(block int) (bool, error) {
 	if block < 0 {
-		if w.leaf == 0 {
+		if w.leaf == w.t.base {
 			return false, nil
 		}
 		if err := w.hold(w.leaf - 1); err != nil {
@@ -200,7 +200,7 @@ type codeView struct {
 	val  [1]value.Value
 }
 
-func (v *codeView) open(p []byte) error { return v.page.Open(p) }
+func (v *codeView) open(p []byte) error { return v.page.Open(p, v.r.form.Leaf) }
 func (v *codeView) blocks() int         { return v.page.Blocks() }
 
 func (v *codeView) decode(block int) (int, error) {
@@ -364,7 +364,7 @@ type keyView struct {
 	filter int
 }
 
-func (v *keyView) open(p []byte) error { return v.s.page.Open(p) }
+func (v *keyView) open(p []byte) error { return v.s.page.Open(p, v.r.form.Leaf) }
 func (v *keyView) blocks() int         { return v.s.page.Blocks() }
 
 func (v *keyView) decode(block int) (n int, err error) {

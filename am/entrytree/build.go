@@ -1,4 +1,4 @@
-package btree
+package entrytree
 
 import (
 	"cmp"
@@ -9,7 +9,6 @@ import (
 	"wideleaf/am"
 	"wideleaf/am/sortrun"
 	"wideleaf/catalog"
-	"wideleaf/page"
 	"wideleaf/tid"
 	"wideleaf/value"
 )
@@ -32,16 +31,16 @@ func (w *words) grow(n int) {
 	w.a, w.tmp = w.a[:0], w.tmp[:n]
 }
 
-// Build writes the run of one segment.
-func (method) Build(ix *catalog.Index, o page.Owner, src am.Source, w page.Writer, yield func() error) (am.RunMeta, error) {
+// Build writes the tree of some columns of one segment's rows, which are those of the index.
+func Build(form *Form, ix *catalog.Index, cols []*value.Vector, src *am.Source, t Target, yield func() error) (am.RunMeta, error) {
 	if !fixed(ix) {
-		return buildBytes(ix, o, src, w, yield)
+		return buildBytes(form, ix, cols, src, t, yield)
 	}
-	v := src.Columns[0]
+	v := cols[0]
 	buf := wordPool.Get().(*words)
 	defer wordPool.Put(buf)
 	buf.grow(v.N)
-	out := newFixedWriter(o, w, yield)
+	out := newFixedWriter(form, t, yield)
 	defer out.free()
 	var err error
 	if v.Type.Width() == value.Word32 {
@@ -59,10 +58,10 @@ func (method) Build(ix *catalog.Index, o page.Owner, src am.Source, w page.Write
 }
 
 // start is the offset of a source's first row.
-func start(src am.Source) int { return int(src.Base.Offset()) }
+func start(src *am.Source) int { return int(src.Base.Offset()) }
 
 // skip returns the rows [64*w, 64*w+64) to leave out of the codes of v.
-func skip(v *value.Vector, src am.Source, w int) uint64 {
+func skip(v *value.Vector, src *am.Source, w int) uint64 {
 	x := dead(src, w)
 	if w < len(v.Nulls) {
 		x |= v.Nulls[w]
@@ -71,7 +70,7 @@ func skip(v *value.Vector, src am.Source, w int) uint64 {
 }
 
 // dead returns the dead ones of the rows [64*w, 64*w+64).
-func dead(src am.Source, w int) uint64 {
+func dead(src *am.Source, w int) uint64 {
 	if src.Dead == nil {
 		return 0
 	}
@@ -83,7 +82,7 @@ func dead(src am.Source, w int) uint64 {
 	return x
 }
 
-func build32(v *value.Vector, src am.Source, buf *words, out *fixedWriter, yield func() error) error {
+func build32(v *value.Vector, src *am.Source, buf *words, out *fixedWriter, yield func() error) error {
 	a := buf.a[:v.N]
 	n := 0
 	var diff, lead uint64 // bits in which codes differ
@@ -122,7 +121,7 @@ func build32(v *value.Vector, src am.Source, buf *words, out *fixedWriter, yield
 
 // build64 sorts 64-bit codes as words too: what doesn't fit beside the offset is cut off below and put right among
 // the entries that are equal in the rest.
-func build64(v *value.Vector, src am.Source, buf *words, out *fixedWriter, yield func() error) error {
+func build64(v *value.Vector, src *am.Source, buf *words, out *fixedWriter, yield func() error) error {
 	lo, hi := ^uint64(0), uint64(0)
 	for _, c := range v.U64[:v.N] {
 		c = value.KeyCode(v.Type, c)
@@ -221,7 +220,7 @@ func sortTies(a []uint64, tied uint, compare func(x, y uint64) int) {
 	}
 }
 
-func buildNulls(v *value.Vector, src am.Source, out *fixedWriter) error {
+func buildNulls(v *value.Vector, src *am.Source, out *fixedWriter) error {
 	if !v.HasNulls() {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package btree
+package entrytree
 
 import (
 	"bytes"
@@ -21,6 +21,7 @@ import (
 // bytesWriter writes a run of byte keys from entries in order.
 type bytesWriter struct {
 	tree  treeWriter
+	form  *Form
 	yield func() error
 	page  leaf.BytesBuilder
 	first child  // of the page being assembled
@@ -32,8 +33,8 @@ type bytesWriter struct {
 	work  int // bytes and entries since the last yield
 }
 
-func newBytesWriter(o page.Owner, w page.Writer, yield func() error) *bytesWriter {
-	f := &bytesWriter{tree: treeWriter{owner: o, w: w, bytes: true}, yield: yield}
+func newBytesWriter(form *Form, t Target, yield func() error) *bytesWriter {
+	f := &bytesWriter{tree: newTreeWriter(form, t, true), form: form, yield: yield}
 	f.page.Reset()
 	return f
 }
@@ -90,7 +91,7 @@ func separator(last, first []byte) []byte {
 
 func (f *bytesWriter) endPage() error {
 	f.first.entries = uint64(f.page.Entries())
-	err := f.tree.leaf(f.page.Seal(f.tree.owner, f.tree.block), f.first)
+	err := f.tree.leaf(f.page.Seal(f.form.Leaf, f.tree.Owner, f.tree.block), f.first)
 	f.page.Reset()
 	return err
 }
@@ -115,8 +116,8 @@ func (f *bytesWriter) finish() (am.RunMeta, error) {
 
 // buildBytes writes the run of one segment's rows. It sorts words of the first six bytes in which keys differ and the
 // row's offset; what is equal in these is put right by comparing keys.
-func buildBytes(ix *catalog.Index, o page.Owner, src am.Source, w page.Writer, yield func() error) (am.RunMeta, error) {
-	rows := src.Columns[0].N
+func buildBytes(form *Form, ix *catalog.Index, cols []*value.Vector, src *am.Source, t Target, yield func() error) (am.RunMeta, error) {
+	rows := src.Rows
 	text := make([]byte, 0, 16*rows)
 	ends := make([]uint32, rows+1)
 	buf := wordPool.Get().(*words)
@@ -125,12 +126,12 @@ func buildBytes(ix *catalog.Index, o page.Owner, src am.Source, w page.Writer, y
 	a := buf.a
 	for i := range rows {
 		if dead(src, i>>6)>>(i&63)&1 == 0 {
-			text = appendRow(ix, src.Columns, i, text)
+			text = appendRow(ix, cols, i, text)
 			a = append(a, uint64(start(src)+i))
 		}
 		ends[i+1] = uint32(len(text))
-		if n := int(ends[i+1] - ends[i]); n > MaxKeyBytes {
-			return am.RunMeta{}, &KeyTooLongError{Index: ix.Name, Size: n, Max: MaxKeyBytes}
+		if n := int(ends[i+1] - ends[i]); n > form.MaxKeyBytes {
+			return am.RunMeta{}, &KeyTooLongError{Method: form.Method, Index: ix.Name, Size: n, Max: form.MaxKeyBytes}
 		}
 		if i&1023 == 1023 {
 			if err := yield(); err != nil {
@@ -166,7 +167,7 @@ func buildBytes(ix *catalog.Index, o page.Owner, src am.Source, w page.Writer, y
 		}
 		sortTies(a, offsetBits, func(x, y uint64) int { return bytes.Compare(key(uint16(x)), key(uint16(y))) })
 	}
-	out := newBytesWriter(o, w, yield)
+	out := newBytesWriter(form, t, yield)
 	for _, x := range a {
 		if err := out.add(key(uint16(x)), uint32(uint16(x))); err != nil {
 			return am.RunMeta{}, err
@@ -252,7 +253,7 @@ func (r *bytesRun) Bitmap(ctx context.Context, c am.Conditions, b *tid.Builder) 
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := s.page.Open(p); err != nil {
+			if err := s.page.Open(p, r.form.Leaf); err != nil {
 				return err
 			}
 			return r.fill(b, &s, x, c, pl.filter)
@@ -376,7 +377,7 @@ func (r *bytesRun) rank(s *keyScan, b bound) (int64, error) {
 		return 0, err
 	}
 	defer ref.Release()
-	if err := s.page.Open(ref.Data); err != nil {
+	if err := s.page.Open(ref.Data, r.form.Leaf); err != nil {
 		return 0, err
 	}
 	if uint64(s.page.Entries()) != at.count {
@@ -421,7 +422,7 @@ func (in *keyInput) advance() (bool, error) {
 			}
 			in.data = append(in.data[:0], ref.Data...)
 			ref.Release()
-			if err := in.s.page.Open(in.data); err != nil {
+			if err := in.s.page.Open(in.data, in.form.Leaf); err != nil {
 				return false, err
 			}
 			in.next++
@@ -438,7 +439,7 @@ func (in *keyInput) advance() (bool, error) {
 	if in.seen++; in.seen > 1 && bytes.Compare(in.key, in.last) < 0 {
 		return false, in.corrupt(in.next-1, "entry %d of block %d is out of order", in.i, in.block)
 	}
-	if len(in.key) > MaxKeyBytes {
+	if len(in.key) > in.form.MaxKeyBytes {
 		return false, in.corrupt(in.next-1, "entry %d of block %d has a key of %d bytes", in.i, in.block, len(in.key))
 	}
 	return true, nil
@@ -461,12 +462,12 @@ func (h *keyHeap) Pop() any {
 }
 
 // mergeBytes merges runs of byte keys entry by entry. It takes a leaf's memory a run.
-func mergeBytes(ix *catalog.Index, o page.Owner, runs []am.Run, span am.Span, dead func(tid.TID) bool, w page.Writer, yield func() error) (am.RunMeta, error) {
+func mergeBytes(form *Form, runs []Tree, span am.Span, dead func(tid.TID) bool, t Target, yield func() error) (am.RunMeta, error) {
 	var h keyHeap
 	for _, r := range runs {
 		b, ok := r.(*bytesRun)
 		if !ok {
-			return am.RunMeta{}, fmt.Errorf("btree can't merge a %T into byte keys", r)
+			return am.RunMeta{}, fmt.Errorf("byte keys can't be merged with a %T", r)
 		}
 		leaves, err := b.leaves()
 		if err != nil {
@@ -484,7 +485,7 @@ func mergeBytes(ix *catalog.Index, o page.Owner, runs []am.Run, span am.Span, de
 	}
 	slices.SortFunc(h, func(a, b *keyInput) int { return cmp.Compare(a.span.First, b.span.First) })
 	heap.Init(&h)
-	out := newBytesWriter(o, w, yield)
+	out := newBytesWriter(form, t, yield)
 	for len(h) > 0 {
 		in := h[0]
 		if dead == nil || !dead(first(span)+tid.TID(in.tid)) {

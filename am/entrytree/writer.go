@@ -1,4 +1,4 @@
-package btree
+package entrytree
 
 import (
 	"encoding/binary"
@@ -12,13 +12,17 @@ import (
 // treeWriter writes the pages of a run. What it keeps of a leaf until the end, one child, is the only memory of a
 // merge that grows with the run: about 48 bytes a leaf of some 1,600 entries.
 type treeWriter struct {
-	owner page.Owner
-	w     page.Writer
+	Target
+	kind  page.Kind // of inner pages
 	bytes bool
-	block uint32
+	block uint32  // next
 	level []child // pages of the level that is being written
 	total uint64
 	nulls uint64
+}
+
+func newTreeWriter(form *Form, t Target, bytes bool) treeWriter {
+	return treeWriter{Target: t, kind: form.Inner, bytes: bytes, block: t.First}
 }
 
 // child is what an inner page says about a page below it.
@@ -34,7 +38,7 @@ func (t *treeWriter) leaf(p []byte, c child) error {
 	t.total += c.entries
 	t.level = append(t.level, c)
 	t.block++
-	return t.w.WritePage(p)
+	return t.Writer.WritePage(p)
 }
 
 // finish writes the inner levels.
@@ -42,15 +46,15 @@ func (t *treeWriter) finish() (am.RunMeta, error) {
 	if len(t.level) == 0 {
 		return am.RunMeta{}, nil
 	}
-	meta := am.RunMeta{Levels: 1, Entries: t.total, Nulls: t.nulls}
+	meta := am.RunMeta{Levels: 1, Entries: t.total, Nulls: t.nulls, Rows: t.total}
 	var buf [page.Size]byte
-	for first := uint32(0); len(t.level) > 1; meta.Levels++ {
+	for first := t.First; len(t.level) > 1; meta.Levels++ {
 		below := t.level
 		start := t.block
 		var above []child
 		for len(below) > 0 {
 			p, n, c := t.inner(buf[:], below, first, meta.Levels)
-			if err := t.w.WritePage(p); err != nil {
+			if err := t.Writer.WritePage(p); err != nil {
 				return am.RunMeta{}, err
 			}
 			above = append(above, c)
@@ -107,7 +111,7 @@ func (t *treeWriter) inner(buf []byte, below []child, first, level uint32) (p []
 	for i, b := range below[:n] { // a run has at most 2^32 entries, one of several children fewer
 		binary.LittleEndian.PutUint32(counts[4*i:], uint32(b.entries))
 	}
-	page.Seal(p, page.Header{Kind: page.KindBtreeInner, Flags: flags, Reserved: uint16(n), Owner: t.owner, Block: t.block})
+	page.Seal(p, page.Header{Kind: t.kind, Flags: flags, Reserved: uint16(n), Owner: t.Owner, Block: t.block})
 	return p, n, c
 }
 
@@ -117,6 +121,7 @@ const staged = 8192
 // fixedWriter writes a run of codes from entries in order: codes first, then NULLs.
 type fixedWriter struct {
 	tree  treeWriter
+	form  *Form
 	yield func() error
 	page  leaf.Builder
 	first child // of the page being assembled
@@ -128,17 +133,17 @@ type fixedWriter struct {
 
 var fixedWriters = sync.Pool{New: func() any { return new(fixedWriter) }}
 
-func newFixedWriter(o page.Owner, w page.Writer, yield func() error) *fixedWriter {
+func newFixedWriter(form *Form, t Target, yield func() error) *fixedWriter {
 	f := fixedWriters.Get().(*fixedWriter)
-	f.tree = treeWriter{owner: o, w: w}
-	f.yield, f.n, f.nulls = yield, 0, false
+	f.tree = newTreeWriter(form, t, false)
+	f.form, f.yield, f.n, f.nulls = form, yield, 0, false
 	f.page.Reset()
 	return f
 }
 
 // free gives the writer's memory back.
 func (f *fixedWriter) free() {
-	f.tree, f.yield = treeWriter{}, nil
+	f.tree, f.form, f.yield = treeWriter{}, nil, nil
 	fixedWriters.Put(f)
 }
 
@@ -285,7 +290,7 @@ func (f *fixedWriter) blocks(least int) error {
 
 func (f *fixedWriter) endPage() error {
 	f.first.entries = uint64(f.page.Entries())
-	p := f.page.Seal(f.tree.owner, f.tree.block)
+	p := f.page.Seal(f.form.Leaf, f.tree.Owner, f.tree.block)
 	err := f.tree.leaf(p, f.first)
 	f.page.Reset()
 	return err

@@ -1,4 +1,4 @@
-package btree
+package entrytree
 
 import (
 	"cmp"
@@ -11,20 +11,19 @@ import (
 	"wideleaf/am/leaf"
 	"wideleaf/am/sortrun"
 	"wideleaf/catalog"
-	"wideleaf/page"
 	"wideleaf/tid"
 )
 
-// sliceEntries is how many entries a merge aims to have in memory at a time. A merge of k runs of codes takes at most
+// SliceEntries is how many entries a merge aims to have in memory at a time. A merge of k runs of codes takes at most
 //
-//	16 x (2 x sliceEntries + k x the largest leaf's entries) bytes
+//	16 x (2 x SliceEntries + k x the largest leaf's entries) bytes
 //
 // for them, 28 instead of 16 for codes that don't pack: 2 to 5 MB as a rule. Half as many entries would be faster in the sort but
 // have the leaves on the edges of slices read more often.
-const sliceEntries = 96 << 10
+const SliceEntries = 96 << 10
 
-// Merge writes one run of the entries of several.
-func (me method) Merge(ix *catalog.Index, o page.Owner, runs []am.Run, span am.Span, dead func(tid.TID) bool, w page.Writer, yield func() error) (am.RunMeta, error) {
+// Merge writes one tree of the entries of several, which have the same columns.
+func Merge(form *Form, ix *catalog.Index, runs []Tree, span am.Span, dead func(tid.TID) bool, t Target, yield func() error) (am.RunMeta, error) {
 	if span.End < span.First || span.End-span.First > maxSpan {
 		return am.RunMeta{}, fmt.Errorf("a run can't cover segments %d to %d", span.First, span.End)
 	}
@@ -34,23 +33,23 @@ func (me method) Merge(ix *catalog.Index, o page.Owner, runs []am.Run, span am.S
 		}
 	}
 	if !fixed(ix) {
-		return mergeBytes(ix, o, runs, span, dead, w, yield)
+		return mergeBytes(form, runs, span, dead, t, yield)
 	}
-	m := merger{slices: me.slice, span: span, dead: dead, yield: yield, shift: 16 + uint(bits.Len64(span.End-span.First-1))}
+	m := merger{slices: form.Slice, span: span, dead: dead, yield: yield, shift: 16 + uint(bits.Len64(span.End-span.First-1))}
 	if span.End == span.First {
 		m.shift = 16
 	}
 	for _, r := range runs {
 		f, ok := r.(*fixedRun)
 		if !ok {
-			return am.RunMeta{}, fmt.Errorf("btree can't merge a %T into codes", r)
+			return am.RunMeta{}, fmt.Errorf("codes can't be merged with a %T", r)
 		}
 		if f.meta.Entries > 0 {
 			m.runs = append(m.runs, &input{fixedRun: f, delta: uint32(first(f.span) - first(span))})
 		}
 	}
 	slices.SortFunc(m.runs, func(a, b *input) int { return cmp.Compare(a.span.First, b.span.First) })
-	m.out = newFixedWriter(o, w, yield)
+	m.out = newFixedWriter(form, t, yield)
 	defer m.out.free()
 	m.buf = wordPool.Get().(*words)
 	defer wordPool.Put(m.buf)
@@ -274,7 +273,7 @@ func (m *merger) read(r *input, lo, hi bound, f func(b *leaf.Block, from, to int
 		return err
 	}
 	return r.pages(begin.leaf, end.leaf, func(p []byte) error {
-		if err := m.page.Open(p); err != nil {
+		if err := m.page.Open(p, r.form.Leaf); err != nil {
 			return err
 		}
 		for i := range m.page.Blocks() {

@@ -1,4 +1,4 @@
-package btree
+package entrytree
 
 import (
 	"bytes"
@@ -23,8 +23,10 @@ const (
 
 // tree is what both kinds of runs share: pages, and descents through inner pages.
 type tree struct {
+	form  *Form
 	ix    *catalog.Index
 	meta  am.RunMeta
+	base  uint32 // its first block: blocks are [base, meta.Blocks)
 	span  am.Span
 	r     page.Reader
 	cache *page.Cache // nil: decode every time
@@ -72,7 +74,7 @@ func decodeInner(p []byte) (*inner, error) {
 	}
 	n := int(h.Reserved)
 	switch {
-	case h.Kind != page.KindBtreeInner:
+	case h.Kind != page.KindBtreeInner && h.Kind != page.KindGinEntryInner:
 		return bad("it is a %s page, not an inner one", h.Kind)
 	case len(p) < innerHead || n == 0:
 		return bad("inner page of %d bytes has %d children", len(p), n)
@@ -129,6 +131,8 @@ func (t *tree) inner(block uint32, level int, entries uint64) (*inner, error) {
 		return nil, err
 	}
 	switch {
+	case in.first < t.base:
+		return nil, t.corrupt(block, "children begin at block %d, the tree at %d", in.first, t.base)
 	case in.level != level:
 		return nil, t.corrupt(block, "inner page is of level %d, expected %d", in.level, level)
 	case in.entries() != entries:
@@ -257,14 +261,11 @@ func (in *inner) share(i int, b bound) float64 {
 	return 0.5
 }
 
-// leaves returns the number of leaf pages: they come first, the leftmost inner page above them next.
+// leaves returns the block behind the last leaf page: leaves come first, the leftmost inner page above them next.
 func (t *tree) leaves() (uint32, error) {
 	block, entries := t.meta.Root, t.meta.Entries
-	if t.meta.Levels == 0 {
-		return 0, nil
-	}
-	if t.meta.Levels == 1 {
-		return 1, nil
+	if t.meta.Levels < 2 {
+		return t.base + t.meta.Levels, nil
 	}
 	for level := int(t.meta.Levels) - 1; level > 1; level-- {
 		in, err := t.inner(block, level, entries)

@@ -1,4 +1,4 @@
-package btree
+package entrytree
 
 import (
 	"errors"
@@ -10,20 +10,20 @@ import (
 )
 
 // Codes reports whether the index keeps codes.
-func (method) Codes(ix *catalog.Index) bool { return fixed(ix) }
+func Codes(ix *catalog.Index) bool { return fixed(ix) }
 
 // AppendKey appends the key of a row.
-func (method) AppendKey(ix *catalog.Index, cols []*value.Vector, i int, dst []byte) ([]byte, error) {
+func AppendKey(form *Form, ix *catalog.Index, cols []*value.Vector, i int, dst []byte) ([]byte, error) {
 	n := len(dst)
-	dst = appendRow(ix, cols, i, dst)
-	if n = len(dst) - n; n > MaxKeyBytes {
-		return dst, &KeyTooLongError{Index: ix.Name, Size: n, Max: MaxKeyBytes}
+	dst = appendRow(form, ix, cols, i, dst)
+	if n = len(dst) - n; n > form.MaxKeyBytes {
+		return dst, &KeyTooLongError{Method: form.Method, Index: ix.Name, Size: n, Max: form.MaxKeyBytes}
 	}
 	return dst, nil
 }
 
 // HasNull reports whether a value in a key is NULL.
-func (method) HasNull(ix *catalog.Index, key []byte) bool {
+func HasNull(ix *catalog.Index, key []byte) bool {
 	var text []byte
 	for i := range ix.Columns {
 		v, rest, grown, err := decodeColumn(&ix.Columns[i], key, text)
@@ -38,16 +38,16 @@ func (method) HasNull(ix *catalog.Index, key []byte) bool {
 	return false
 }
 
-// Load begins a run.
-func (method) Load(ix *catalog.Index, o page.Owner, w page.Writer, yield func() error) am.Load {
-	return &load{ix: ix, yield: yield, tree: treeWriter{owner: o, w: w, bytes: !fixed(ix)}}
+// NewLoad begins a tree.
+func NewLoad(form *Form, ix *catalog.Index, t Target, yield func() error) am.Load {
+	return &load{form: form, yield: yield, tree: newTreeWriter(form, t, !fixed(ix))}
 }
 
 // load is a run that is written part by part. Packing entries into pages, most of the work, is done by the parts, which
 // know neither how many pages come before theirs nor, in the bytes form, the key before their first; adding them
 // puts both right.
 type load struct {
-	ix    *catalog.Index
+	form  *Form
 	tree  treeWriter
 	yield func() error
 	last  []byte // key of the last part's last entry
@@ -71,10 +71,11 @@ func (p *part) WritePage(b []byte) error {
 // NewPart returns an empty part.
 func (l *load) NewPart(yield func() error) am.Part {
 	p := new(part)
+	t := Target{Owner: l.tree.Owner, Writer: p}
 	if l.tree.bytes {
-		p.bytes = newBytesWriter(l.tree.owner, p, yield)
+		p.bytes = newBytesWriter(l.form, t, yield)
 	} else {
-		p.fixed = newFixedWriter(l.tree.owner, p, yield)
+		p.fixed = newFixedWriter(l.form, t, yield)
 	}
 	return p
 }

@@ -1,4 +1,4 @@
-package btree
+package entrytree
 
 import (
 	"context"
@@ -83,7 +83,7 @@ func (s *scan) hold(t *tree, block uint32) error {
 	if err != nil {
 		return err
 	}
-	if err := s.page.Open(ref.Data); err != nil {
+	if err := s.page.Open(ref.Data, t.form.Leaf); err != nil {
 		ref.Release()
 		return err
 	}
@@ -128,7 +128,7 @@ func (r *fixedRun) Bitmap(ctx context.Context, c am.Conditions, b *tid.Builder) 
 			if err := ctx.Err(); err != nil {
 				return false, err
 			}
-			if err := s.page.Open(p); err != nil {
+			if err := s.page.Open(p, r.form.Leaf); err != nil {
 				return false, err
 			}
 			return true, r.fill(b, s, x)
@@ -251,7 +251,7 @@ func (r *fixedRun) extremes() (lo, hi uint64, ok bool, err error) {
 	s := scans.Get().(*scan)
 	defer scans.Put(s)
 	defer s.release()
-	if err := s.hold(&r.tree, 0); err != nil {
+	if err := s.hold(&r.tree, r.base); err != nil {
 		return 0, 0, false, err
 	}
 	b := s.page.Block(0)

@@ -1,4 +1,4 @@
-package btree
+package entrytree
 
 import (
 	"encoding/binary"
@@ -21,7 +21,7 @@ const (
 )
 
 // EncodeKey appends the key of a row to dst.
-func (method) EncodeKey(ix *catalog.Index, vals []value.Value, dst []byte) []byte {
+func EncodeKey(ix *catalog.Index, vals []value.Value, dst []byte) []byte {
 	for i := range ix.Columns {
 		c := &ix.Columns[i]
 		switch v := vals[i]; {
