@@ -44,8 +44,8 @@ func (db *DB) Check(ctx context.Context) error {
 }
 
 func checkRun(ctx context.Context, r am.Run, rows uint64) error {
-	if n := r.Meta().Entries; n != rows {
-		return damaged(fmt.Sprintf("a run over the segments %d to %d has %d entries for %d rows", r.Span().First, r.Span().End-1, n, rows), nil)
+	if n := r.Meta().Rows; n != rows {
+		return damaged(fmt.Sprintf("a run over the segments %d to %d is of %d rows, expected %d", r.Span().First, r.Span().End-1, n, rows), nil)
 	}
 	return r.Check(ctx)
 }

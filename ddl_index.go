@@ -475,7 +475,7 @@ func (t *Table) Indexes() []IndexInfo {
 				info.Columns = append(info.Columns, IndexColumn{def.Columns[def.Column(c.Attno)].Name, c.Desc, &nf})
 			}
 			for _, r := range g.Runs {
-				info.Rows += int64(r.Runs[ix.Def.ID].Meta().Entries)
+				info.Rows += int64(r.Runs[ix.Def.ID].Meta().Rows)
 			}
 			out = append(out, info)
 		}
