@@ -14,6 +14,7 @@ import (
 
 	"wideleaf/am"
 	"wideleaf/am/btree"
+	"wideleaf/am/gin"
 	"wideleaf/page"
 	"wideleaf/pgerr"
 	"wideleaf/store"
@@ -25,6 +26,7 @@ import (
 // methods are the access methods that an index can have, by name.
 var methods = map[string]am.Method{
 	"btree": btree.Method,
+	"gin":   gin.Method,
 }
 
 // DB is an open database. Its methods may be called concurrently.

@@ -22,7 +22,7 @@ var layers = [][]string{
 	{"pending", "am", "am/sortrun"},
 	{"am/leaf"},
 	{"am/entrytree"},
-	{"am/btree", "am/amtest"},
+	{"am/btree", "am/gin", "am/amtest"},
 	{"version"},
 	{"query", "vacuum", "buildparallel"},
 	{""}, // the root

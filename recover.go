@@ -322,7 +322,7 @@ func (w *tableWriter) limitKeys(t *catalog.Table, ix *version.Index) {
 		k.cols = append(k.cols, t.Column(c.Attno))
 		strings = strings || c.Type.Width() == value.Var
 	}
-	if strings {
+	if strings && ix.Method.Abilities().MaxKeyBytes > 0 {
 		w.keys = append(w.keys, k)
 	}
 }

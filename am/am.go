@@ -35,7 +35,7 @@ type Abilities struct {
 	Returns     bool // index-only: cursors return the key's values
 	AnyColumn   bool // serves a condition on any of its columns, first or not
 	MaxColumns  int
-	MaxKeyBytes int // a longer key is refused
+	MaxKeyBytes int // a longer key is refused; 0: none is
 }
 
 // ErrKeyTooLong is the kind of errors about keys over MaxKeyBytes.

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"wideleaf/am"
+	"wideleaf/catalog"
 	"wideleaf/heap"
 	"wideleaf/pending"
 	"wideleaf/tid"
@@ -337,23 +338,33 @@ func (e *executor) terms(p *Pred) ([]term, error) {
 }
 
 // pathOf returns how an index serves a condition on one column: an index on that column alone, or else one that
-// begins with it; nil if there is none.
+// begins with it, or else one that serves any of its columns; nil if there is none.
 func (e *executor) pathOf(p *Pred) *path {
 	if p.Kind != Column {
 		return nil
 	}
 	var best *Index
+	bestAny, at := false, 0
 	for i := range e.t.Indexes {
 		ix := &e.t.Indexes[i]
-		if ix.Def.Columns[0].Attno == p.Attno && (best == nil || len(ix.Def.Columns) < len(best.Def.Columns)) {
-			best = ix
+		anyColumn, c := ix.Method.Abilities().AnyColumn, 0
+		if anyColumn {
+			c = slices.IndexFunc(ix.Def.Columns, func(c catalog.IndexColumn) bool { return c.Attno == p.Attno })
+		} else if ix.Def.Columns[0].Attno != p.Attno {
+			c = -1
+		}
+		if c < 0 {
+			continue
+		}
+		if best == nil || bestAny && !anyColumn || bestAny == anyColumn && len(ix.Def.Columns) < len(best.Def.Columns) {
+			best, bestAny, at = ix, anyColumn, c
 		}
 	}
 	if best == nil {
 		return nil
 	}
-	conds := make(am.Conditions, len(best.Def.Columns))
-	conds[0] = &p.Ranges
+	conds := make(am.Conditions, at+1)
+	conds[at] = &p.Ranges
 	return &path{best, conds}
 }
 
@@ -365,7 +376,7 @@ func (e *executor) jointTerms(args []*Pred) (terms []term, left []*Pred) {
 		var best term
 		for i := range e.t.Indexes {
 			ix := &e.t.Indexes[i]
-			if len(ix.Def.Columns) < 2 {
+			if len(ix.Def.Columns) < 2 || ix.Method.Abilities().AnyColumn {
 				continue
 			}
 			pa := &path{ix, make(am.Conditions, len(ix.Def.Columns))}

@@ -11,6 +11,7 @@ import (
 
 	"wideleaf/am"
 	"wideleaf/am/btree"
+	"wideleaf/am/gin"
 	"wideleaf/tid"
 	"wideleaf/value"
 )
@@ -25,6 +26,7 @@ var (
 func methods() []am.Method {
 	return []am.Method{
 		btree.Method,
+		gin.Method,
 		memMethod{wrong: 1, counts: true},
 		memMethod{wrong: 1, lossy: true},
 		memMethod{wrong: 0}, // estimates nothing: every index is used

@@ -115,6 +115,19 @@ func (b *Builder) AddBits(seg uint64, p *Bits) {
 	}
 }
 
+// AddSet adds the TIDs of a set.
+func (b *Builder) AddSet(s *Set) {
+	if s.dense == nil {
+		for t := range s.All() {
+			b.Add(t)
+		}
+		return
+	}
+	for seg, p := range s.Segments() {
+		b.AddBits(seg, p)
+	}
+}
+
 // Dense tells that many TIDs will be added, so that the set is made of bitsets from the beginning.
 func (b *Builder) Dense() {
 	if b.filter == nil {

@@ -126,7 +126,7 @@ func buildBytes(form *Form, ix *catalog.Index, cols []*value.Vector, src *am.Sou
 	a := buf.a
 	for i := range rows {
 		if dead(src, i>>6)>>(i&63)&1 == 0 {
-			text = appendRow(ix, cols, i, text)
+			text = appendRow(form, ix, cols, i, text)
 			a = append(a, uint64(start(src)+i))
 		}
 		ends[i+1] = uint32(len(text))
@@ -177,14 +177,18 @@ func buildBytes(form *Form, ix *catalog.Index, cols []*value.Vector, src *am.Sou
 }
 
 // appendRow appends the key of row i.
-func appendRow(ix *catalog.Index, cols []*value.Vector, i int, dst []byte) []byte {
+func appendRow(form *Form, ix *catalog.Index, cols []*value.Vector, i int, dst []byte) []byte {
 	for j := range ix.Columns {
 		c, v := &ix.Columns[j], cols[j]
 		switch {
 		case v.IsNull(i):
 			dst = append(dst, nullMark(c))
 		case c.Type.Width() == value.Var:
-			dst = appendString(append(dst, markValue), v.Str[i], c.Desc)
+			s := v.Str[i]
+			if form.Prefix > 0 && len(s) > form.Prefix {
+				s = s[:form.Prefix]
+			}
+			dst = appendString(append(dst, markValue), s, c.Desc)
 		default:
 			dst = appendCode(append(dst, markValue), c, v.Code(i))
 		}
@@ -473,7 +477,7 @@ func mergeBytes(form *Form, runs []Tree, span am.Span, dead func(tid.TID) bool, 
 		if err != nil {
 			return am.RunMeta{}, err
 		}
-		in := &keyInput{bytesRun: b, delta: uint32(first(b.span) - first(span)), leaves: leaves, block: -1}
+		in := &keyInput{bytesRun: b, delta: uint32(first(b.span) - first(span)), leaves: leaves, next: b.base, block: -1}
 		in.i = -1
 		more, err := in.advance()
 		if err != nil {

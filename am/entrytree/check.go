@@ -25,6 +25,7 @@ func (c *checker) check() error {
 	}
 	// Each level begins where the one below ends.
 	c.next = make([]uint32, t.meta.Levels)
+	c.next[0] = t.base
 	block, entries := t.meta.Root, t.meta.Entries
 	for level := int(t.meta.Levels) - 1; level > 0; level-- {
 		in, err := t.fresh(block, level, entries)

@@ -30,6 +30,7 @@ type Form struct {
 	Method      string // in messages
 	Leaf, Inner page.Kind
 	MaxKeyBytes int    // of a key in bytes
+	Prefix      int    // strings are cut to so many bytes; 0: they aren't
 	Slice       uint64 // entries that a merge aims to have in memory: SliceEntries
 }
 

@@ -145,12 +145,17 @@ func TestCompareCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"insert/btree rows/s", "insert/btree-settled rows/s", "insert/btree-index-bytes-per-row B", "insert/btree-heap-bytes-per-row B",
-		"query/selective-btree ms", "query/case3-btree ms", "query/case2-btree ms", "query/case1-btree ms"}
+	var want []string
+	for _, mode := range []string{"btree", "gin"} {
+		for _, name := range []string{"insert/%s rows/s", "insert/%s-settled rows/s", "insert/%s-index-bytes-per-row B", "insert/%s-heap-bytes-per-row B",
+			"query/selective-%s ms", "query/case3-%s ms", "query/case2-%s ms", "query/case1-%s ms"} {
+			want = append(want, fmt.Sprintf(name, mode))
+		}
+	}
 	if got := figureNames(t, out); !slices.Equal(got, want) {
 		t.Errorf("figures %q, want %q", got, want)
 	}
-	for _, s := range []string{"btree on every", "write speed", "index size", "bytes/row", "3,000 rows of 128 random int4 columns"} {
+	for _, s := range []string{"btree on every", "GIN over all", "write speed", "index size", "bytes/row", "3,000 rows of 128 random int4 columns"} {
 		if !strings.Contains(text, s) {
 			t.Errorf("the table lacks %q:\n%s", s, text)
 		}
@@ -191,7 +196,7 @@ func TestBadCommands(t *testing.T) {
 		{"dump --db " + dir + "/none --table t", "is not a database"},
 		{"dump --db x --table t --format table", `--format is "table", must be one of ["csv" "json"]`},
 		{"insert --rows 5 --duration 1s", "none of the others can be"},
-		{"insert --rows 5 --index hash", `unknown index mode "hash": must be btree or none`},
+		{"insert --rows 5 --index hash", `unknown index mode "hash": must be btree or gin or none`},
 		{"insert --rows -5 --clients 0 --batch 0", "rows is -5, must not be negative\nclients is 0, must be from 1 to 10000\nbatch is 0, must be at least 1"},
 		{"insert --rows 5 --memory-limit many", `"many" is not a size`},
 		{"insert --rows 5 --memory-limit 1MiB --db " + dir + "/db3", "MemoryLimit is 1048576"},

@@ -29,6 +29,7 @@ type Mode struct {
 // Modes are all modes, in the order of the summary table.
 var Modes = []Mode{
 	{Name: "btree", Label: "btree on every column", Table: "a", Method: "btree", PerColumn: true, Compare: true},
+	{Name: "gin", Label: "GIN over all columns", Table: "b", Method: "gin", Compare: true},
 	{Name: "none", Label: "no index", Table: "a"},
 }
 

@@ -1,0 +1,144 @@
+// Package gin is the GIN access method: one index over any number of columns, each of which a condition may be on.
+//
+// Words: an entry is a key of a column together with the TIDs of the rows that have it. A run (docs/format.md) keeps the
+// entries ordered by column, category and key: an entry tree (package entrytree) for each column and category that
+// occurs, one behind the other, then the columns pages, which say where each tree is. Keys with many TIDs have posting
+// lists. A string is indexed by its first bytes; conditions whose ends are longer ask for a recheck.
+//
+// Scalar columns have btree_gin's semantics, and NULLs are found too: they stand behind the other keys of their column.
+// DESC and NULLS FIRST mean nothing here.
+//
+// Method and opened runs may be used by any number of goroutines. What must never break: a run answers for exactly the
+// rows it was made of, and a page that lies gives an error that matches page.ErrCorrupt, never a panic, a large
+// allocation or an endless loop.
+package gin
+
+import (
+	"fmt"
+
+	"wideleaf/am"
+	"wideleaf/am/entrytree"
+	"wideleaf/catalog"
+	"wideleaf/page"
+	"wideleaf/tid"
+	"wideleaf/value"
+)
+
+// Method is the access method.
+var Method am.Method = method{form(entrytree.SliceEntries, prefixBytes)}
+
+// prefixBytes is how much of a string is its key.
+const prefixBytes = 256
+
+func form(slice uint64, prefix int) *entrytree.Form {
+	return &entrytree.Form{
+		Method: "gin", Leaf: page.KindGinEntryLeaf, Inner: page.KindGinEntryInner,
+		MaxKeyBytes: 2*prefix + 8, Prefix: prefix, Slice: slice,
+	}
+}
+
+type method struct{ form *entrytree.Form }
+
+// Name returns "gin".
+func (m method) Name() string { return m.form.Method }
+
+// Abilities says what a gin index can do.
+func (method) Abilities() am.Abilities {
+	return am.Abilities{MultiColumn: true, AnyColumn: true, Counts: true, MaxColumns: catalog.MaxColumns}
+}
+
+// column is the index that one column's tree is of.
+func column(ix *catalog.Index, i int) *catalog.Index {
+	c := ix.Columns[i]
+	return &catalog.Index{
+		ID: ix.ID, TableID: ix.TableID, Name: ix.Name, Method: ix.Method,
+		Columns: []catalog.IndexColumn{{Attno: c.Attno, Type: c.Type}},
+	}
+}
+
+// Build writes the run of one segment, one column after the other.
+func (m method) Build(ix *catalog.Index, o page.Owner, src am.Source, w page.Writer, yield func() error) (am.RunMeta, error) {
+	out := &runWriter{owner: o, w: w}
+	for i := range ix.Columns {
+		if err := m.build(ix, i, &src, out, yield); err != nil {
+			return am.RunMeta{}, err
+		}
+	}
+	return out.finish(liveRows(&src))
+}
+
+func (m method) build(ix *catalog.Index, i int, src *am.Source, out *runWriter, yield func() error) error {
+	v, err := src.Column(i)
+	if err != nil {
+		return err
+	}
+	defer src.Release(v)
+	meta, err := entrytree.Build(m.form, column(ix, i), []*value.Vector{v}, src, out.target(), yield)
+	if err == nil {
+		out.add(i, normalKey, meta)
+	}
+	return err
+}
+
+// liveRows returns the number of a source's rows that are not dead.
+func liveRows(src *am.Source) uint64 {
+	n := uint64(src.Rows)
+	for i := 0; src.Dead != nil && i < src.Rows; i++ {
+		if src.Dead.Has(src.Base.Offset() + uint16(i)) {
+			n--
+		}
+	}
+	return n
+}
+
+// Merge writes one run of the entries of several, one column after the other.
+func (m method) Merge(ix *catalog.Index, o page.Owner, runs []am.Run, span am.Span, dead func(tid.TID) bool, w page.Writer, yield func() error) (am.RunMeta, error) {
+	dirs := make([]directory, len(runs))
+	for i, r := range runs {
+		g, ok := r.(*run)
+		if !ok {
+			return am.RunMeta{}, fmt.Errorf("gin can't merge a %T", r)
+		}
+		var err error
+		if dirs[i], err = g.directory(); err != nil {
+			return am.RunMeta{}, err
+		}
+	}
+	out := &runWriter{owner: o, w: w}
+	rows := uint64(0)
+	for i := range ix.Columns {
+		entries := uint64(0)
+		for cat := normalKey; cat < categories; cat++ {
+			var trees []entrytree.Tree
+			for _, d := range dirs {
+				if t := d.tree(i, cat); t != nil {
+					trees = append(trees, t)
+				}
+			}
+			if len(trees) == 0 {
+				continue
+			}
+			meta, err := entrytree.Merge(m.form, column(ix, i), trees, span, dead, out.target(), yield)
+			if err != nil {
+				return am.RunMeta{}, err
+			}
+			out.add(i, cat, meta)
+			entries += meta.Entries
+		}
+		rows = entries
+	}
+	return out.finish(rows)
+}
+
+// Open returns a run.
+func (m method) Open(ix *catalog.Index, meta am.RunMeta, span am.Span, r page.Reader, cache *page.Cache) (am.Run, error) {
+	g := &run{form: m.form, ix: ix, meta: meta, span: span, r: r, cache: cache}
+	switch {
+	case span.End < span.First:
+		return nil, fmt.Errorf("a run can't cover segments %d to %d", span.First, span.End)
+	case meta.Levels == 0 && meta.Entries == 0 && meta.Blocks == 0 && meta.Rows == 0:
+	case meta.Levels == 0 || meta.Entries == 0 || meta.Rows == 0 || meta.Root >= meta.Blocks:
+		return nil, g.corrupt(meta.Root, "run metadata %+v contradicts itself", meta)
+	}
+	return g, nil
+}
