@@ -321,19 +321,15 @@ func (b *builder) segment(p *participant, g *version.Group, s *version.Segment) 
 	w := &sizedWriter{w: sst}
 	for _, ix := range g.Indexes {
 		first := sst.Next()
-		src := am.Source{Base: tid.New(seg, 0)}
-		for _, c := range ix.Def.Columns {
-			v, err := b.column(p, s, c.Attno)
-			if err != nil {
-				return fmt.Errorf("index %q: %w", ix.Def.Name, err)
-			}
-			src.Columns = append(src.Columns, v)
+		src := am.Source{
+			Base: tid.New(seg, 0), Rows: s.Rows(),
+			Column:  func(i int) (*value.Vector, error) { return b.column(p, s, ix.Def.Columns[i].Attno) },
+			Release: func(v *value.Vector) { b.release(v) },
 		}
 		meta, err := ix.Method.Build(ix.Def, page.Owner{Relation: ix.Def.ID, Part: rec.Ordinal}, src, w, p.yield)
 		if err != nil {
 			return fmt.Errorf("index %q: %w", ix.Def.Name, err)
 		}
-		b.release(src.Columns...)
 		rec.Indexes = append(rec.Indexes, version.IndexRun{Index: ix.Def.ID, First: first, Meta: meta})
 		rec.Entries += meta.Entries
 		b.o.Progress.add(s.Rows())

@@ -286,7 +286,7 @@ func (w *keyBatch) spill() error {
 	var tids []uint32
 	var first keyBound
 	endPage := func() error {
-		at, err := w.tape.write(bl.Seal(r.owner, uint32(len(r.places))))
+		at, err := w.tape.write(bl.Seal(page.KindBtreeLeaf, r.owner, uint32(len(r.places))))
 		r.places = append(r.places, at)
 		bl.Reset()
 		if err != nil {
@@ -593,7 +593,7 @@ func (c *keyCursor) next() error {
 				if err != nil {
 					return err
 				}
-				if err := c.leaf.Open(p); err != nil {
+				if err := c.leaf.Open(p, page.KindBtreeLeaf); err != nil {
 					return err
 				}
 				c.page++

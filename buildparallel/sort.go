@@ -225,7 +225,7 @@ func (w *batch[E]) spill() error {
 	var bl leaf.Builder
 	bl.Reset()
 	endPage := func() error {
-		at, err := w.tape.write(bl.Seal(r.owner, uint32(len(r.places))))
+		at, err := w.tape.write(bl.Seal(page.KindBtreeLeaf, r.owner, uint32(len(r.places))))
 		r.places = append(r.places, at)
 		bl.Reset()
 		if err != nil {
@@ -500,7 +500,7 @@ func (m *merging[E]) read(r *codeRun[E], c slice[E], only *[]E) error {
 		if err != nil {
 			return err
 		}
-		if err := m.leaf.Open(p); err != nil {
+		if err := m.leaf.Open(p, page.KindBtreeLeaf); err != nil {
 			return err
 		}
 		for j := range m.leaf.Blocks() {
