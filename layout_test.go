@@ -19,7 +19,7 @@ var layers = [][]string{
 	{"page", "catalog", "query/sql"},
 	{"store", "page/pagetest"},
 	{"heap"},
-	{"pending", "am", "am/sortrun"},
+	{"pending", "am", "am/sortrun", "am/posting"},
 	{"am/leaf"},
 	{"am/entrytree"},
 	{"am/btree", "am/gin", "am/amtest"},

@@ -128,6 +128,9 @@ func (b *Builder) AddSet(s *Set) {
 	}
 }
 
+// Wants reports whether TIDs of a segment can be in the set. It may say so of segments of which none can.
+func (b *Builder) Wants(seg uint64) bool { return b.within == nil || b.within.AnyIn(seg, seg+1) }
+
 // Dense tells that many TIDs will be added, so that the set is made of bitsets from the beginning.
 func (b *Builder) Dense() {
 	if b.filter == nil {

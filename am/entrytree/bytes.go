@@ -31,6 +31,10 @@ type bytesWriter struct {
 	ends  []int
 	tids  []uint32
 	work  int // bytes and entries since the last yield
+
+	listKey []byte // the key of the TIDs in list
+	list    tidList
+	listed  bool // some of the key's TIDs are in lists already
 }
 
 func newBytesWriter(form *Form, t Target, yield func() error) *bytesWriter {
@@ -40,6 +44,13 @@ func newBytesWriter(form *Form, t Target, yield func() error) *bytesWriter {
 }
 
 func (f *bytesWriter) add(key []byte, t uint32) error {
+	if f.form.Postings {
+		return f.addListed(key, t)
+	}
+	return f.addPlain(key, t)
+}
+
+func (f *bytesWriter) addPlain(key []byte, t uint32) error {
 	f.text = append(f.text, key...)
 	f.ends = append(f.ends, len(f.text))
 	f.tids = append(f.tids, t)
@@ -98,6 +109,11 @@ func (f *bytesWriter) endPage() error {
 
 // end writes the leaves that are left.
 func (f *bytesWriter) end() error {
+	if f.form.Postings {
+		if err := f.endKey(); err != nil {
+			return err
+		}
+	}
 	if err := f.block(); err != nil {
 		return err
 	}
@@ -211,6 +227,7 @@ func (at bound) below(b *leaf.BytesBlock) int {
 type keyScan struct {
 	page leaf.BytesPage
 	tids [leaf.BlockEntries]uint32
+	list []uint32 // of a posting list
 	key  []byte
 	text []byte
 }
@@ -280,6 +297,12 @@ func (r *bytesRun) fill(b *tid.Builder, s *keyScan, x stretch, c am.Conditions, 
 		if from >= to {
 			continue
 		}
+		if k.Posting && filter == len(r.ix.Columns) {
+			if err := r.addList(b, k.List(), &s.list); err != nil {
+				return err
+			}
+			continue
+		}
 		tids, err := r.tids(s, &k)
 		if err != nil {
 			return err
@@ -304,6 +327,9 @@ func (r *bytesRun) fill(b *tid.Builder, s *keyScan, x stretch, c am.Conditions, 
 
 // tids unpacks a block's TIDs and checks that they are in the run.
 func (r *bytesRun) tids(s *keyScan, b *leaf.BytesBlock) ([]uint32, error) {
+	if b.Posting {
+		return s.list, r.listTIDs(b.List(), &s.list)
+	}
 	tids := b.TIDs(&s.tids)
 	limit := r.limit()
 	for _, t := range tids {

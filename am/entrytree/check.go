@@ -105,6 +105,7 @@ func (r *fixedRun) Check(ctx context.Context) error {
 		lp      leaf.Page
 		keys    [leaf.BlockEntries]uint64
 		tids    [leaf.BlockEntries]uint32
+		list    []uint32 // of a posting list
 		key     uint64
 		t       uint32
 		null    bool
@@ -138,20 +139,33 @@ func (r *fixedRun) Check(ctx context.Context) error {
 			if i == 0 && said && (b.Null != sepNull || !b.Null && b.Base != sep) {
 				return 0, r.corrupt(block, "first entry differs from the separator above")
 			}
-			ks, ts := b.Keys(&keys), b.TIDs(&tids)
+			var ks []uint64
+			var ts []uint32
+			if b.Posting {
+				if err := r.listTIDs(b.List(), &list); err != nil {
+					return 0, err
+				}
+				ts = list
+			} else {
+				ks, ts = b.Keys(&keys), b.TIDs(&tids)
+			}
 			if b.Null {
 				nulls += uint64(b.N)
 			}
+			k := b.Base
 			for j := range ts {
+				if !b.Posting {
+					k = ks[j]
+				}
 				switch {
 				case uint64(ts[j]) >= r.limit():
 					return 0, r.corrupt(block, "TID %d is outside of the run", ts[j])
-				case !b.Null && ks[j] > maxCode:
-					return 0, r.corrupt(block, "code %#x is not one of type %s", ks[j], r.ix.Columns[0].Type)
-				case some && (null && !b.Null || null == b.Null && (ks[j] < key || ks[j] == key && ts[j] <= t)):
+				case !b.Null && k > maxCode:
+					return 0, r.corrupt(block, "code %#x is not one of type %s", k, r.ix.Columns[0].Type)
+				case some && (null && !b.Null || null == b.Null && (k < key || k == key && ts[j] <= t)):
 					return 0, r.corrupt(block, "entry %d of block %d is out of order", j, i)
 				}
-				key, t, null, some = ks[j], ts[j], b.Null, true
+				key, t, null, some = k, ts[j], b.Null, true
 			}
 		}
 		said = false

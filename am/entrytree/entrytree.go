@@ -29,6 +29,7 @@ import (
 type Form struct {
 	Method      string // in messages
 	Leaf, Inner page.Kind
+	Postings    bool   // keys with many TIDs have posting lists
 	MaxKeyBytes int    // of a key in bytes
 	Prefix      int    // strings are cut to so many bytes; 0: they aren't
 	Slice       uint64 // entries that a merge aims to have in memory: SliceEntries

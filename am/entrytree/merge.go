@@ -91,6 +91,8 @@ type merger struct {
 	ends   []int
 	keys   []uint64 // of the entries of a slice, in the order of runs
 	tids   []uint32
+	list   []uint32 // of a posting list
+	kept   []uint32 // of these, the live ones
 	page   leaf.Page
 	block  struct {
 		keys [leaf.BlockEntries]uint64
@@ -151,6 +153,15 @@ func (m *merger) slice(lo, hi uint64) error {
 		form := leaf.Packing{Base: lo, Span: hi - lo, Shift: m.shift, Delta: r.delta, Limit: r.limit()}
 		good := true
 		err := m.read(r, bound{code: lo}, after(hi), func(b *leaf.Block, from, to int) error {
+			if b.Posting {
+				if err := r.listTIDs(b.List(), &m.list); err != nil {
+					return err
+				}
+				for _, t := range m.list {
+					a = append(a, (b.Base-lo)<<m.shift|uint64(t+r.delta))
+				}
+				return nil
+			}
 			var ok bool
 			a, ok = b.Packed(a, from, to, &form)
 			good = good && ok
@@ -199,6 +210,15 @@ func (m *merger) sliceCut(lo, hi uint64) error {
 		n := len(m.keys)
 		last := lo
 		err := m.read(r, bound{code: lo}, after(hi), func(b *leaf.Block, from, to int) error {
+			if b.Posting {
+				if b.Base < last {
+					return r.corrupt(r.meta.Root, "entries with codes from %#x to %#x are out of order", lo, hi)
+				}
+				last = b.Base
+				return m.eachListed(r, b, func(t uint32) {
+					m.keys, m.tids = append(m.keys, b.Base), append(m.tids, t)
+				})
+			}
 			tids := b.TIDs(&m.block.tids)
 			if !b.Within(tids, r.limit()) {
 				return r.strayTID()
@@ -248,6 +268,13 @@ func (m *merger) sliceCut(lo, hi uint64) error {
 func (m *merger) copy(r *input, lo, hi bound, code uint64) error {
 	return m.read(r, lo, hi, func(b *leaf.Block, from, to int) error {
 		n := 0
+		if b.Posting {
+			m.kept = m.kept[:0]
+			if err := m.eachListed(r, b, func(t uint32) { m.kept = append(m.kept, t) }); err != nil {
+				return err
+			}
+			return m.out.same(code, m.kept)
+		}
 		tids := b.TIDs(&m.block.tids)
 		if !b.Within(tids, r.limit()) {
 			return r.strayTID()
@@ -260,6 +287,19 @@ func (m *merger) copy(r *input, lo, hi bound, code uint64) error {
 		}
 		return m.out.same(code, m.block.tids[:n])
 	})
+}
+
+// eachListed calls f for the live TIDs of a posting list.
+func (m *merger) eachListed(r *input, b *leaf.Block, f func(t uint32)) error {
+	if err := r.listTIDs(b.List(), &m.list); err != nil {
+		return err
+	}
+	for _, t := range m.list {
+		if t += r.delta; m.dead == nil || !m.dead(first(m.span)+tid.TID(t)) {
+			f(t)
+		}
+	}
+	return nil
 }
 
 // read calls f for the entries of a run between two bounds, by block: the entries [from, to) of b.

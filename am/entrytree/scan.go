@@ -6,6 +6,7 @@ import (
 
 	"wideleaf/am"
 	"wideleaf/am/leaf"
+	"wideleaf/am/posting"
 	"wideleaf/page"
 	"wideleaf/tid"
 	"wideleaf/value"
@@ -59,6 +60,7 @@ func (t *tree) pages(first, last uint32, f func(p []byte) error) error {
 type scan struct {
 	page leaf.Page
 	tids [leaf.BlockEntries]uint32
+	list []uint32 // of a posting list
 	held uint32
 	ref  page.Ref
 	have bool
@@ -150,6 +152,12 @@ func (r *fixedRun) fill(b *tid.Builder, s *scan, x stretch) error {
 		if from >= to {
 			continue
 		}
+		if k.Posting {
+			if err := r.addList(b, k.List(), &s.list); err != nil {
+				return err
+			}
+			continue
+		}
 		tids := k.TIDs(&s.tids)
 		if !k.Within(tids, limit) {
 			return r.corrupt(page.ParseHeader(s.page.Bytes()).Block, "block %d has TIDs outside of the run", i)
@@ -157,6 +165,46 @@ func (r *fixedRun) fill(b *tid.Builder, s *scan, x stretch) error {
 		b.AddRelative(base, tids[from:to])
 	}
 	return nil
+}
+
+// addList adds the TIDs of a posting list, which is skipped when none of them can be in the set.
+func (t *tree) addList(b *tid.Builder, l posting.List, buf *[]uint32) error {
+	if l.Window() && uint64(l.First) < t.limit() {
+		seg := t.span.First + uint64(l.First>>tid.SegmentBits)
+		if !b.Wants(seg) {
+			return nil
+		}
+		if l.N >= denseFrom {
+			if !l.Fill(b.Segment(seg)) {
+				return t.badList(l)
+			}
+			return nil
+		}
+	}
+	err := t.listTIDs(l, buf)
+	if err == nil {
+		b.AddRelative(first(t.span), *buf)
+	}
+	return err
+}
+
+// listTIDs unpacks a posting list into buf.
+func (t *tree) listTIDs(l posting.List, buf *[]uint32) error {
+	var ok bool
+	if *buf, ok = l.Append((*buf)[:0]); !ok {
+		return t.badList(l)
+	}
+	limit := t.limit()
+	for _, x := range *buf {
+		if uint64(x) >= limit {
+			return t.badList(l)
+		}
+	}
+	return nil
+}
+
+func (t *tree) badList(l posting.List) error {
+	return t.corrupt(t.meta.Root, "posting list of %d TIDs from +%d on is not whole or not of the run", l.N, l.First)
 }
 
 // rank is the estimated number of entries before the bound.

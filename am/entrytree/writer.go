@@ -129,6 +129,9 @@ type fixedWriter struct {
 	n     int
 	keys  [staged]uint64
 	tids  [staged]uint32
+
+	listKey uint64 // the key of the TIDs in list
+	list    tidList
 }
 
 var fixedWriters = sync.Pool{New: func() any { return new(fixedWriter) }}
@@ -138,6 +141,7 @@ func newFixedWriter(form *Form, t Target, yield func() error) *fixedWriter {
 	f.tree = newTreeWriter(form, t, false)
 	f.form, f.yield, f.n, f.nulls = form, yield, 0, false
 	f.page.Reset()
+	f.list.tids = f.list.tids[:0]
 	return f
 }
 
@@ -149,6 +153,14 @@ func (f *fixedWriter) free() {
 
 // packed adds entries as (code-base)<<shift | TID.
 func (f *fixedWriter) packed(a []uint64, base uint64, shift uint) error {
+	if f.form.Postings {
+		return f.packedLists(a, base, shift)
+	}
+	return f.plain(a, base, shift)
+}
+
+// plain is packed without posting lists.
+func (f *fixedWriter) plain(a []uint64, base uint64, shift uint) error {
 	// What an earlier call left, less than a block, is filled up to one.
 	if err := f.blocks(leaf.BlockEntries); err != nil {
 		return err
@@ -247,6 +259,9 @@ func (f *fixedWriter) beginNulls() error {
 	if err := f.blocks(1); err != nil {
 		return err
 	}
+	if err := f.cutList(true); err != nil {
+		return err
+	}
 	f.nulls = true
 	return nil
 }
@@ -268,9 +283,21 @@ func (f *fixedWriter) staged(n int) error {
 
 // blocks packs the staged entries while there are at least so many, and moves the rest to the front.
 func (f *fixedWriter) blocks(least int) error {
-	at := 0
+	at, end := 0, 0 // what comes before the next posting list
 	for f.n-at >= least {
-		n := f.page.Add(f.keys[at:f.n], f.tids[at:f.n], f.nulls)
+		if at == end {
+			end = f.n
+			if f.form.Postings {
+				var err error
+				if at, end, err = f.stagedLists(at); err != nil {
+					return err
+				}
+				if end == f.n && f.n-at < least {
+					break
+				}
+			}
+		}
+		n := f.page.Add(f.keys[at:end], f.tids[at:end], f.nulls)
 		if n == 0 {
 			if err := f.endPage(); err != nil {
 				return err
@@ -299,6 +326,9 @@ func (f *fixedWriter) endPage() error {
 // end writes the leaves that are left.
 func (f *fixedWriter) end() error {
 	if err := f.blocks(1); err != nil {
+		return err
+	}
+	if err := f.cutList(true); err != nil {
 		return err
 	}
 	if f.page.Entries() == 0 {

@@ -32,7 +32,7 @@ const prefixBytes = 256
 
 func form(slice uint64, prefix int) *entrytree.Form {
 	return &entrytree.Form{
-		Method: "gin", Leaf: page.KindGinEntryLeaf, Inner: page.KindGinEntryInner,
+		Method: "gin", Leaf: page.KindGinEntryLeaf, Inner: page.KindGinEntryInner, Postings: true,
 		MaxKeyBytes: 2*prefix + 8, Prefix: prefix, Slice: slice,
 	}
 }

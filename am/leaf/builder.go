@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
+	"wideleaf/am/posting"
 	"wideleaf/page"
 )
 
@@ -109,6 +110,26 @@ func (b *Builder) add(keys []uint64, tids []uint32, from, first uint64, lo, hi u
 	b.n++
 	b.entries += n
 	return n
+}
+
+// AddPosting appends a posting list of a key as a block and reports whether it fits. An empty page takes any list.
+func (b *Builder) AddPosting(key uint64, null bool, l *posting.List) bool {
+	if b.at+2+len(l.Data)+(b.n+1)*dirSize > page.Size {
+		return false
+	}
+	binary.LittleEndian.PutUint16(b.buf[b.at:], uint16(len(l.Data)))
+	b.at += 2 + copy(b.buf[b.at+2:], l.Data)
+	d := b.dir[b.n*dirSize:][:dirSize]
+	binary.LittleEndian.PutUint64(d, key)
+	binary.LittleEndian.PutUint32(d[8:], l.First)
+	binary.LittleEndian.PutUint16(d[12:], uint16(l.N-1))
+	d[14], d[15] = byte(l.Encoding), blockPosting
+	if null {
+		d[15] |= blockNull
+	}
+	b.n++
+	b.entries += l.N
+	return true
 }
 
 func consecutive(tids []uint32) bool {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"wideleaf/am/posting"
 	"wideleaf/page"
 )
 
@@ -41,6 +42,16 @@ func (l *BytesPage) Open(p []byte, kind page.Kind) error {
 	for i := range n {
 		l.off[i] = uint16(at)
 		b := l.parse(i)
+		if flag := p[dir+i*bytesDirSize+11]; flag != 0 {
+			if flag != blockPosting || kind != page.KindGinEntryLeaf || b.N > posting.MaxTIDs {
+				return corrupt(p, "block %d has flags %#02x and %d entries", i, flag, b.N)
+			}
+			if at += b.prefix + b.list; at > dir {
+				return corrupt(p, "block %d ends at %d, the directory begins at %d", i, at, dir)
+			}
+			l.entries += b.N
+			continue
+		}
 		if b.N > BytesBlockEntries || b.tw > 32 || b.ew > 16 || b.ew == 0 && b.size%b.N != 0 {
 			return corrupt(p, "block %d has impossible sizes or widths", i)
 		}
@@ -81,16 +92,25 @@ func (l *BytesPage) Bytes() []byte { return l.p }
 
 // BytesBlock is one block of a page.
 type BytesBlock struct {
-	TID uint32 // lowest TID
-	N   int
+	TID     uint32 // lowest TID
+	N       int
+	Posting bool // all entries have the key Prefix; their TIDs are List's
 
 	tw, ew       uint // widths of TIDs and of the ends of keys; ew is 0 when all keys are equally long
 	prefix, size int  // bytes of the common prefix, and of all that follows it in the keys
+	list         int  // bytes of the posting list
+	enc          posting.Encoding
 	data         []byte
 }
 
 func (l *BytesPage) parse(i int) BytesBlock {
 	d := l.p[l.dir+i*bytesDirSize:][:bytesDirSize]
+	if d[11]&blockPosting != 0 {
+		return BytesBlock{
+			TID: binary.LittleEndian.Uint32(d), N: int(binary.LittleEndian.Uint16(d[8:])) + 1, Posting: true,
+			prefix: int(binary.LittleEndian.Uint16(d[6:])), list: int(binary.LittleEndian.Uint16(d[4:])), enc: posting.Encoding(d[10]),
+		}
+	}
 	return BytesBlock{
 		TID:    binary.LittleEndian.Uint32(d),
 		size:   int(binary.LittleEndian.Uint16(d[4:])),
@@ -106,6 +126,11 @@ func (l *BytesPage) Block(i int) BytesBlock {
 	b := l.parse(i)
 	b.data = l.p[l.off[i]:]
 	return b
+}
+
+// List returns the posting list that the block is.
+func (b *BytesBlock) List() posting.List {
+	return posting.List{First: b.TID, N: b.N, Encoding: b.enc, Data: b.data[b.prefix : b.prefix+b.list]}
 }
 
 // end returns where key i ends among the keys.
@@ -176,7 +201,7 @@ func (l *BytesPage) Lower(k []byte) (block, index, before int) {
 		return 0, 0, 0
 	}
 	for i := range lo {
-		before += int(l.p[l.dir+i*bytesDirSize+8]) + 1
+		before += l.parse(i).N
 	}
 	b := l.Block(lo - 1)
 	i := b.Lower(k)
@@ -259,6 +284,24 @@ func (b *BytesBuilder) Add(text []byte, ends []int, tids []uint32) bool {
 	d[8], d[9], d[10], d[11] = byte(n-1), byte(tw), byte(ew), 0
 	b.n++
 	b.entries += n
+	return true
+}
+
+// AddPosting appends a posting list of a key as a block and reports whether it fits. An empty page takes any list.
+func (b *BytesBuilder) AddPosting(key []byte, l *posting.List) bool {
+	if b.at+len(key)+len(l.Data)+(b.n+1)*bytesDirSize > page.Size {
+		return false
+	}
+	b.at += copy(b.buf[b.at:], key)
+	b.at += copy(b.buf[b.at:], l.Data)
+	d := b.dir[b.n*bytesDirSize:][:bytesDirSize]
+	binary.LittleEndian.PutUint32(d, l.First)
+	binary.LittleEndian.PutUint16(d[4:], uint16(len(l.Data)))
+	binary.LittleEndian.PutUint16(d[6:], uint16(len(key)))
+	binary.LittleEndian.PutUint16(d[8:], uint16(l.N-1))
+	d[10], d[11] = byte(l.Encoding), blockPosting
+	b.n++
+	b.entries += l.N
 	return true
 }
 

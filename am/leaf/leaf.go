@@ -6,6 +6,8 @@
 // TID, all of the same width, so any entry is read with two loads. In the bytes form a key is a byte string; a block
 // holds the prefix common to its keys once. TIDs are relative to the first TID of the run, 32 bits.
 //
+// In leaves of GIN a block may be a posting list (package posting) instead: the TIDs of one key.
+//
 // A Page or BytesPage is a view: it lives as long as the memory it was opened on, and may be read concurrently. A
 // Builder belongs to one goroutine. What must never break: Open looks at the whole directory, so that afterwards no
 // content of the page, however hostile, makes a read leave the page, allocate or loop.
@@ -17,6 +19,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"wideleaf/am/posting"
 	"wideleaf/page"
 )
 
@@ -30,7 +33,9 @@ const (
 	dirSize   = 16
 	maxBlocks = (page.Size - page.HeaderSize) / dirSize
 
-	blockNull = 1 // directory flag: the block's entries are NULL
+	// Directory flags.
+	blockNull    = 1 // the block's entries are NULL
+	blockPosting = 2 // the block is a posting list of one key
 )
 
 // Page is a leaf page in the fixed form.
@@ -73,12 +78,27 @@ func (l *Page) Open(p []byte, kind page.Kind) error {
 	at, entries := page.HeaderSize, 0
 	bad := 0
 	d := p[dir:]
+	most := uint32(blockNull)
+	if kind == page.KindGinEntryLeaf {
+		most |= blockPosting
+	}
 	for i := range n {
 		l.off[i] = uint16(at)
 		w := binary.LittleEndian.Uint32(d[12:dirSize])
 		d = d[dirSize:]
+		if w>>24 <= most && w>>24&blockPosting != 0 {
+			if n := int(w&0xffff) + 1; n > posting.MaxTIDs || dir-at < 2 {
+				return corrupt(p, "block %d is a posting list of %d TIDs in %d bytes", i, n, dir-at)
+			}
+			at += 2 + int(binary.LittleEndian.Uint16(p[at:]))
+			if at > dir {
+				return corrupt(p, "block %d ends at %d, the directory begins at %d", i, at, dir)
+			}
+			entries += int(w&0xffff) + 1
+			continue
+		}
 		count, kw, tw := int(w&0xff)+1, w>>8&0xff, w>>16&0xff
-		if count > BlockEntries || kw > maxWidth && kw != 64 || tw > 32 || w>>24 > blockNull {
+		if count > BlockEntries || kw > maxWidth && kw != 64 || tw > 32 || w>>24 > most {
 			bad++
 		}
 		at += (count*int(kw)+7)>>3 + (count*int(tw)+7)>>3
@@ -106,14 +126,16 @@ func (l *Page) Bytes() []byte { return l.p }
 
 // Block is one block of a page.
 type Block struct {
-	Base uint64 // key of the first entry, 0 for NULLs
-	TID  uint32 // lowest TID
-	N    int
-	Null bool
+	Base    uint64 // key of the first entry, 0 for NULLs
+	TID     uint32 // lowest TID
+	N       int
+	Null    bool
+	Posting bool // all entries have the key Base; their TIDs are List's
 
 	kw, tw uint
 	keys   []byte // the packed keys and all of the page after them
 	tids   []byte
+	enc    posting.Encoding
 }
 
 // Block returns block i.
@@ -124,11 +146,17 @@ func (l *Page) Block(i int) Block {
 		Base: binary.LittleEndian.Uint64(d),
 		TID:  binary.LittleEndian.Uint32(d[8:]),
 		N:    int(w&0xff) + 1,
-		Null: w>>24 != 0,
+		Null: w>>24&blockNull != 0,
 		kw:   uint(w >> 8 & 0xff),
 		tw:   uint(w >> 16 & 0xff),
 	}
 	b.keys = l.p[l.off[i]:]
+	if w>>24&blockPosting != 0 {
+		b.Posting, b.N, b.kw, b.enc = true, int(w&0xffff)+1, 0, posting.Encoding(b.tw)
+		size := 2 + int(binary.LittleEndian.Uint16(b.keys))
+		b.tids = b.keys[2:size]
+		return b
+	}
 	b.tids = b.keys[packedBytes(b.N, b.kw):]
 	return b
 }
@@ -136,11 +164,22 @@ func (l *Page) Block(i int) Block {
 // base returns the first key of block i, and whether it is not NULL.
 func (l *Page) base(i int) (uint64, bool) {
 	d := l.p[l.dir+i*dirSize:][:dirSize]
-	return binary.LittleEndian.Uint64(d), d[15] == 0
+	return binary.LittleEndian.Uint64(d), d[15]&blockNull == 0
 }
 
 // Count returns the number of entries of block i.
-func (l *Page) Count(i int) int { return int(l.p[l.dir+i*dirSize+12]) + 1 }
+func (l *Page) Count(i int) int {
+	d := l.p[l.dir+i*dirSize:][:dirSize]
+	if d[15]&blockPosting != 0 {
+		return int(binary.LittleEndian.Uint16(d[12:])) + 1
+	}
+	return int(d[12]) + 1
+}
+
+// List returns the posting list that the block is.
+func (b *Block) List() posting.List {
+	return posting.List{First: b.TID, N: b.N, Encoding: b.enc, Data: b.tids}
+}
 
 // Key returns the key of entry i of the block.
 func (b *Block) Key(i int) uint64 { return b.Base + at(b.keys, i, b.kw) }
