@@ -133,7 +133,7 @@ func (db *DB) buildIndexes(ctx context.Context, t *Table, ids []uint32, o BuildO
 	}
 	defer ts.Release()
 	// Groups come into being with the indexes, so that all gaps are of the segments that were flushed before.
-	job := buildparallel.Job{Table: ts.Table.Def}
+	job := buildparallel.Job{Table: ts.Table.Def, Dead: ts.Dead()}
 	size := int64(0)
 	for _, g := range ts.Table.Groups {
 		gaps := vacuum.Gaps(ts.Table, g)

@@ -98,6 +98,11 @@ var mutating = map[string]entry{
 			},
 		},
 	},
+	"Table.Vacuum": {changes: true, good: func(ctx context.Context, e *env) error { return second(e.t.Vacuum(ctx, VacuumOptions{Full: true})) }},
+	"VacuumReport.String": {
+		offline: true,
+		good:    noError(func(*env) { _ = new(VacuumReport).String() }),
+	},
 }
 
 // assignments makes the bad calls of an update of SET lists.

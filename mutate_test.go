@@ -157,6 +157,7 @@ func mutateAgainstModel(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 4))
 	o := testOptions(vfs.NewMem())
 	o.MergeFanIn = 2 + r.IntN(3)
+	o.AutovacuumOff, o.AutovacuumVacuumThreshold = r.IntN(3) == 0, 1+r.IntN(40)
 	db := mustOpen(t, "db", o)
 	defer func() { _ = db.Close() }()
 	tb := createMutants(t, db)
@@ -206,6 +207,15 @@ func mutateAgainstModel(t *testing.T, seed uint64) {
 			}
 			model = slices.DeleteFunc(model, c.holds)
 			when = fmt.Sprintf("step %d: deleted where %s", step, c.sql)
+		case op < 8 && r.IntN(3) == 0:
+			report, err := tb.Vacuum(ctx, VacuumOptions{Full: r.IntN(2) == 0})
+			if err != nil {
+				t.Fatalf("step %d: vacuum: %v", step, err)
+			}
+			if report.RowsRemain != int64(len(model)) {
+				t.Fatalf("step %d: vacuum: %s", step, report)
+			}
+			when = fmt.Sprintf("step %d: vacuumed", step)
 		case op < 8:
 			if err := tb.Flush(ctx); err != nil {
 				t.Fatal(err)
@@ -228,6 +238,11 @@ func mutateAgainstModel(t *testing.T, seed uint64) {
 			when = fmt.Sprintf("step %d: reopened", step)
 		}
 		model.compare(t, r, tb.Query, ids, when)
+		if step%10 == 9 {
+			if err := db.Check(ctx); err != nil {
+				t.Fatalf("%s: %v", when, err)
+			}
+		}
 	}
 	if err := db.Check(ctx); err != nil {
 		t.Fatal(err)

@@ -41,6 +41,14 @@ type Options struct {
 	MinParallelTableScanSize int64
 	// TraceSort (trace_sort) has the sorts of index builds log what they do. Default false.
 	TraceSort bool
+	// AutovacuumOff leaves it to Table.Vacuum to remove deleted rows; merges, which are due anyway, still leave them out.
+	// Default false.
+	AutovacuumOff bool
+	// AutovacuumVacuumThreshold and AutovacuumVacuumScaleFactor say, as PostgreSQL's settings of these names, when deleted rows
+	// are removed from an index run: when there are more of them than the threshold plus the factor times the run's rows.
+	// Defaults 50 and 0.2; from 1 to 2^31-1, and over 0 to 100.
+	AutovacuumVacuumThreshold   int
+	AutovacuumVacuumScaleFactor float64
 	// ReadOnly opens an existing database without changing it. Default false.
 	ReadOnly bool
 	// Logger receives what happens in the background. Default: slog.Default().
@@ -83,6 +91,10 @@ func (o *Options) withDefaults() (Options, error) {
 	check("MaxParallelMaintenanceWorkers", int64(out.MaxParallelMaintenanceWorkers), -1, maxBuildWorkers)
 	check("MinParallelTableScanSize", out.MinParallelTableScanSize, 1, math.MaxInt64)
 	check("PendingListLimit", out.PendingListLimit, minPendingListLimit, maxPendingListLimit)
+	check("AutovacuumVacuumThreshold", int64(out.AutovacuumVacuumThreshold), 1, math.MaxInt32)
+	if f := out.AutovacuumVacuumScaleFactor; !(f >= 0 && f <= 100) {
+		errs = append(errs, fmt.Errorf("AutovacuumVacuumScaleFactor is %v, must be 0 (the default) or up to 100", f))
+	}
 	if len(errs) > 0 {
 		return out, &Error{Kind: ErrInvalid, Code: codeInvalidParameter, Message: "invalid options", Object: "Options", Err: errors.Join(errs...)}
 	}
@@ -106,6 +118,12 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if out.MinParallelTableScanSize == 0 {
 		out.MinParallelTableScanSize = defaultMinTableScan
+	}
+	if out.AutovacuumVacuumThreshold == 0 {
+		out.AutovacuumVacuumThreshold = 50
+	}
+	if out.AutovacuumVacuumScaleFactor == 0 {
+		out.AutovacuumVacuumScaleFactor = 0.2
 	}
 	if out.Logger == nil {
 		out.Logger = slog.Default()

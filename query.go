@@ -97,7 +97,7 @@ func queryTable(ts version.TableSnapshot) *query.Table {
 	q.Sources = make([]heap.Source, 0, len(t.Segments)+len(t.Sealed)+1)
 	missing := heap.NewMissing(t.Def)
 	for _, s := range t.Segments {
-		q.Sources = append(q.Sources, missing.Source(s.Segment))
+		q.Sources = append(q.Sources, missing.Source(s))
 	}
 	for _, s := range t.Sealed {
 		q.Sources = append(q.Sources, missing.Source(s.Tail.View(s.Rows)))
@@ -114,7 +114,8 @@ func queryTable(ts version.TableSnapshot) *query.Table {
 		waiting := pendingList(g, q.Sources[q.Flushed:])
 		for i, ix := range g.Indexes {
 			if ix.Def.Ready {
-				q.Indexes = append(q.Indexes, query.Index{Def: ix.Def, Method: ix.Method, Runs: g.RunsOf(i), Pending: waiting})
+				runs, gone := g.RunsOf(i)
+				q.Indexes = append(q.Indexes, query.Index{Def: ix.Def, Method: ix.Method, Runs: runs, Gone: gone, Pending: waiting})
 			}
 		}
 	}

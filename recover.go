@@ -57,8 +57,10 @@ func (db *DB) recover() error {
 		Workers:          db.o.Workers,
 		FanIn:            db.o.MergeFanIn,
 		PendingListLimit: db.o.PendingListLimit,
-		Logger:           db.o.Logger,
-		Changed:          db.measurePressure,
+		Dead: vacuum.DeadLimits{Threshold: int64(db.o.AutovacuumVacuumThreshold), Scale: db.o.AutovacuumVacuumScaleFactor,
+			Off: db.o.AutovacuumOff},
+		Logger:  db.o.Logger,
+		Changed: db.measurePressure,
 	})
 	for _, t := range tables {
 		w := tableWriter{tail: t.Active.Tail}
@@ -89,11 +91,11 @@ func (db *DB) recover() error {
 	live := map[uint64]bool{}
 	for _, t := range tables {
 		for _, s := range t.Segments {
-			live[s.Record.Ordinal] = true
+			live[s.Record.Ordinal] = s.Record.Bytes > 0 // else there is no SST
 		}
 		for _, g := range t.Groups {
 			for _, run := range g.Runs {
-				live[run.Record.Ordinal] = true
+				live[run.Record.Ordinal] = run.Record.Bytes > 0
 			}
 		}
 	}
@@ -179,7 +181,7 @@ func (db *DB) recoverSegments(r *recovered) error {
 		if err != nil {
 			return fmt.Errorf("table %q, segment %d: %w", t.Def.Name, sr.Segment, err)
 		}
-		t.Segments = append(t.Segments, &version.Segment{Segment: s, Record: sr})
+		t.Segments = append(t.Segments, s)
 		return nil
 	})
 }

@@ -16,7 +16,11 @@ func (db *DB) recoverDeletes(r *recovered) error {
 	for id, t := range r.tables {
 		parts[id], rows[id] = map[uint64]tid.DeadSegment{}, map[uint64]int{}
 		for _, s := range t.Segments {
-			rows[id][s.Record.Segment] = s.Rows()
+			n := s.Record.Segment
+			rows[id][n] = s.Rows()
+			if s.Record.Holes != nil {
+				parts[id][n] = tid.DeadSegment{Segment: n, Rows: s.Record.Holes.Count(), Bits: s.Record.Holes}
+			}
 		}
 		for _, s := range t.Sealed {
 			rows[id][s.Tail.Segment()] = s.Rows
@@ -34,6 +38,10 @@ func (db *DB) recoverDeletes(r *recovered) error {
 		table, p, err := version.DecodeDead(rec.Key, rec.Value)
 		if err != nil || parts[table] == nil {
 			return lost(table, p.Segment, err)
+		}
+		if holes := parts[table][p.Segment].Bits; holes != nil {
+			p.Bits.Or(holes)
+			p.Rows = p.Bits.Count()
 		}
 		parts[table][p.Segment] = p
 		db.deletes = max(db.deletes, p.Last)
@@ -67,8 +75,15 @@ func (db *DB) recoverDeletes(r *recovered) error {
 			}
 			all = append(all, p)
 		}
-		if len(all) > 0 {
-			t.Active = version.NewActive(t.Active.Tail, t.Active.Tail.Len(), (*tid.Dead)(nil).With(all...))
+		if len(all) == 0 {
+			continue
+		}
+		dead := (*tid.Dead)(nil).With(all...)
+		t.Active = version.NewActive(t.Active.Tail, t.Active.Tail.Len(), dead)
+		for _, g := range t.Groups {
+			for _, run := range g.Runs {
+				run.Record.Gone = run.Record.Gone.Sharing(dead)
+			}
 		}
 	}
 	return nil

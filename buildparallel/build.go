@@ -41,6 +41,7 @@ type Job struct {
 	Table    *catalog.Table
 	Segments []*version.Segment // ascending, at least one
 	Groups   []*version.Group   // all their indexes are built
+	Dead     *tid.Dead          // deleted rows of the table, which get no entries
 }
 
 // Result is what a build wrote: SSTs, which belong to nobody until they are ingested and their records published.
@@ -173,7 +174,7 @@ func (b *builder) column(p *participant, s *version.Segment, attno int) (*value.
 	default:
 		v.Str = slices.Grow(v.Str, n)
 	}
-	return v, b.missing.Source(s.Segment).Column(p.ctx, attno, v)
+	return v, b.missing.Source(s).Column(p.ctx, attno, v)
 }
 
 func (b *builder) release(vs ...*value.Vector) {
@@ -183,7 +184,10 @@ func (b *builder) release(vs ...*value.Vector) {
 }
 
 // dead returns the dead rows of a segment, nil for none.
-func (b *builder) dead(*version.Segment) *tid.Bits { return nil }
+func (b *builder) dead(s *version.Segment) *tid.Bits {
+	bits, _ := b.job.Dead.Segment(s.Record.Segment)
+	return bits
+}
 
 // worker is a participant's number in trace lines.
 func (b *builder) worker(p *participant) int { return (p.id + b.participants - 1) % b.participants }
@@ -213,7 +217,7 @@ func (b *builder) group(ctx context.Context, g *version.Group) error {
 	if err != nil {
 		return err
 	}
-	rec := version.RunRecord{Group: g.ID, Ordinal: sst.Ordinal(), Span: b.span}
+	rec := version.RunRecord{Group: g.ID, Ordinal: sst.Ordinal(), Span: b.span, Gone: b.job.Dead.In(b.span.First, b.span.End)}
 	w := &sizedWriter{w: sst}
 	for _, ix := range g.Indexes {
 		first := sst.Next()
@@ -275,7 +279,7 @@ func (b *builder) bounds(attno int) (lo, hi uint64, err error) {
 		}
 	}
 	for _, s := range b.job.Segments {
-		ps, err := s.Pages(attno)
+		ps, err := s.Stored.Pages(attno)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -304,25 +308,30 @@ func (b *builder) bySegment(ctx context.Context, g *version.Group) error {
 			if i == end {
 				return nil
 			}
-			if err := b.segment(p, g, b.job.Segments[i]); err != nil {
+			if err := b.segment(p, g, i); err != nil {
 				return err
 			}
 		}
 	})
 }
 
-func (b *builder) segment(p *participant, g *version.Group, s *version.Segment) error {
+func (b *builder) segment(p *participant, g *version.Group, i int) error {
+	s := b.job.Segments[i]
 	sst, err := b.table()
 	if err != nil {
 		return err
 	}
 	seg := s.Record.Segment
-	rec := version.RunRecord{Group: g.ID, Ordinal: sst.Ordinal(), Span: am.Span{First: seg, End: seg + 1}}
+	span := am.Span{First: seg, End: seg + 1}
+	if i+1 < len(b.job.Segments) { // up to the next, for merges, if some between were dropped
+		span.End = min(b.job.Segments[i+1].Record.Segment, seg+maxSpan)
+	}
+	rec := version.RunRecord{Group: g.ID, Ordinal: sst.Ordinal(), Span: span, Gone: b.job.Dead.In(seg, seg+1)}
 	w := &sizedWriter{w: sst}
 	for _, ix := range g.Indexes {
 		first := sst.Next()
 		src := am.Source{
-			Base: tid.New(seg, 0), Rows: s.Rows(),
+			Base: tid.New(seg, 0), Rows: s.Rows(), Dead: b.dead(s),
 			Column:  func(i int) (*value.Vector, error) { return b.column(p, s, ix.Def.Columns[i].Attno) },
 			Release: func(v *value.Vector) { b.release(v) },
 		}

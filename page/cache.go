@@ -6,12 +6,14 @@ import (
 
 // Cache keeps decoded inner pages of all runs within a bound of bytes. It may be used concurrently.
 type Cache struct {
-	c *otter.Cache[cacheKey, cached]
+	c     *otter.Cache[cacheKey, cached]
+	apart uint64
 }
 
 type cacheKey struct {
 	Owner
 	block uint32
+	apart uint64
 }
 
 type cached struct {
@@ -21,7 +23,7 @@ type cached struct {
 
 // NewCache returns a cache for up to maxBytes of decoded pages.
 func NewCache(maxBytes int64) *Cache {
-	return &Cache{otter.Must(&otter.Options[cacheKey, cached]{
+	return &Cache{c: otter.Must(&otter.Options[cacheKey, cached]{
 		MaximumWeight: uint64(max(maxBytes, 1<<20)),
 		Weigher: func(_ cacheKey, v cached) uint32 {
 			return uint32(v.bytes + 96) // 96: the entry's own bookkeeping
@@ -29,15 +31,24 @@ func NewCache(maxBytes int64) *Cache {
 	})}
 }
 
+// Apart returns the cache for pages that were written in place of others of the same owner and block. It shares the bound;
+// number, which is not 0, tells the pages from those others.
+func (c *Cache) Apart(number uint64) *Cache {
+	if c == nil {
+		return nil
+	}
+	return &Cache{c.c, number}
+}
+
 // Get returns what was kept for a page.
 func (c *Cache) Get(o Owner, block uint32) (any, bool) {
-	v, ok := c.c.GetIfPresent(cacheKey{o, block})
+	v, ok := c.c.GetIfPresent(cacheKey{o, block, c.apart})
 	return v.value, ok
 }
 
 // Put keeps a decoded page that takes about the given bytes of memory.
 func (c *Cache) Put(o Owner, block uint32, v any, bytes int) {
-	c.c.Set(cacheKey{o, block}, cached{bytes, v})
+	c.c.Set(cacheKey{o, block, c.apart}, cached{bytes, v})
 }
 
 // Page returns a page of r and keeps a copy of it. Searches use it for the leaves at the ends of what they look for:

@@ -239,7 +239,7 @@ func (e *executor) lessDead(p *Pred, pa *path, run int, n int64) (int64, error) 
 	flushed := run < len(pa.index.Gone)
 	still := dead
 	if flushed {
-		if still = dead.Less(pa.index.Gone[run]); still.Rows() == 0 {
+		if still = dead.LessPart(pa.index.Gone[run]); still.Rows() == 0 {
 			return n, nil
 		}
 	}

@@ -27,8 +27,8 @@ type Index struct {
 	Runs   []am.Run // of flushed segments, with disjoint spans, ascending; then of rows of tails
 	// Pending is the rows that no run holds.
 	Pending pending.List
-	// Gone is, for each run of flushed segments, the deleted rows that it was written without; all of them are in
-	// Table.Dead.
+	// Gone is, for each run of flushed segments, the deleted rows that it was written without: some of those in
+	// Table.Dead, or of segments that are not there any more.
 	Gone []*tid.Dead
 }
 
@@ -54,12 +54,19 @@ func (t *Table) live(src heap.Source, b *tid.Bits) *tid.Bits {
 	return b
 }
 
-// segments returns the segments [first, end) outside which the table has no rows.
+// segments returns the segments [first, end) outside which neither the table nor its indexes' runs have rows. Runs may begin
+// before the first segment that is there, where others have been dropped.
 func (t *Table) segments() (first, end uint64) {
-	if len(t.Sources) == 0 {
-		return 0, 0
+	if n := len(t.Sources); n > 0 {
+		first, end = t.Sources[0].Number(), t.Sources[n-1].Number()+1
 	}
-	return t.Sources[0].Number(), t.Sources[len(t.Sources)-1].Number() + 1
+	for i := range t.Indexes {
+		if runs := t.Indexes[i].Runs; len(runs) > 0 {
+			first = min(first, runs[0].Span().First)
+			end = max(end, runs[len(runs)-1].Span().End)
+		}
+	}
+	return first, end
 }
 
 func noColumn(t *Table, attno int) error {

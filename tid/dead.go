@@ -141,6 +141,33 @@ func (d *Dead) Less(o *Dead) *Dead {
 	return c
 }
 
+// LessPart is Less for an o whose rows of d's segments are all in d.
+func (d *Dead) LessPart(o *Dead) *Dead {
+	same := true
+	for _, p := range d.Parts() {
+		_, n := o.Segment(p.Segment)
+		same = same && n == p.Rows
+	}
+	if same {
+		return nil
+	}
+	return d.Less(o)
+}
+
+// Sharing returns the same set with the bitsets of o where these are equal, to save memory.
+func (d *Dead) Sharing(o *Dead) *Dead {
+	if d.Rows() == 0 {
+		return nil
+	}
+	c := &Dead{parts: slices.Clone(d.parts), rows: d.rows}
+	for i, p := range c.parts {
+		if b, n := o.Segment(p.Segment); n == p.Rows && *b == *p.Bits {
+			c.parts[i].Bits = b
+		}
+	}
+	return c
+}
+
 // Overlaps reports whether some row is in both.
 func (d *Dead) Overlaps(o *Dead) bool {
 	for _, p := range d.Parts() {

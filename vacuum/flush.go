@@ -32,7 +32,7 @@ func (p *Pool) flush(j Job) (bytes int64, err error) {
 	sealed := ts.Table.Sealed[i]
 	w := p.newWriter()
 	defer w.abort()
-	rows := newRows(p.ctx, ts.Table.Def, sealed.Tail.View(sealed.Rows))
+	rows := newRows(p.ctx, ts.Table.Def, sealed.Tail.View(sealed.Rows), ts.Dead())
 	seg, err := w.segment(rows)
 	if err != nil {
 		return 0, err
@@ -137,7 +137,7 @@ func (p *Pool) publishFlush(j Job, t *version.Table, seg version.SegmentRecord, 
 		t.Sealed = slices.DeleteFunc(slices.Clone(t.Sealed), func(s version.Sealed) bool {
 			return s.Tail.Segment() == j.Segment
 		})
-		t.Segments = insertSorted(t.Segments, &version.Segment{Segment: hs, Record: seg},
+		t.Segments = insertSorted(t.Segments, hs,
 			func(s *version.Segment) uint64 { return s.Record.Segment })
 		t.Groups = slices.Clone(t.Groups)
 		for i, g := range t.Groups {
@@ -171,8 +171,8 @@ func (p *Pool) publishRun(j Job, w *writer, old []*version.GroupRun) error {
 	defer cur.Release()
 	gi := slices.IndexFunc(cur.Table.Groups, func(g *version.Group) bool { return g.ID == j.Group })
 	rec := w.runs[0]
-	if gi < 0 || rec.Span.First < cur.Table.Def.First {
-		return nil // dropped or truncated meanwhile
+	if gi < 0 || rec.Span.First < cur.Table.Def.First || !knowsHoles(cur.Table, rec) {
+		return nil // dropped, truncated, or a segment was rewritten meanwhile
 	}
 	run, err := OpenRun(p.o.Store, p.o.Cache, cur.Table.Groups[gi], rec)
 	if err != nil {
@@ -221,7 +221,7 @@ func (p *Pool) merge(j Job) (bytes int64, err error) {
 	}
 	w := p.newWriter()
 	defer w.abort()
-	if err := w.merged(g, old); err != nil {
+	if err := w.merged(g, old, deadOf(ts)); err != nil {
 		return 0, err
 	}
 	if err := w.ingest(); err != nil {
@@ -238,10 +238,12 @@ type rows struct {
 	stored heap.Source
 	src    heap.Source // stored, with the values of columns that were added since
 	free   []*value.Vector
+	dead   *tid.Dead // of the segment's rows: runs are written without them, pages with them
+	live   []uint16  // if not nil, the only rows that pages are written of
 }
 
-func newRows(ctx context.Context, def *catalog.Table, stored heap.Source) *rows {
-	r := &rows{ctx: ctx, stored: stored}
+func newRows(ctx context.Context, def *catalog.Table, stored heap.Source, dead *tid.Dead) *rows {
+	r := &rows{ctx: ctx, stored: stored, dead: dead.In(stored.Number(), stored.Number()+1)}
 	r.define(def)
 	return r
 }
@@ -266,7 +268,21 @@ func (r *rows) column(attno int) (*value.Vector, error) {
 	default:
 		v.Str = slices.Grow(v.Str, n)
 	}
+	if r.live != nil {
+		if len(r.live) == 0 {
+			return v, nil
+		}
+		return v, r.src.Gather(r.ctx, attno, r.live, v)
+	}
 	return v, r.src.Column(r.ctx, attno, v)
+}
+
+// count returns how many rows pages are written of.
+func (r *rows) count() int {
+	if r.live != nil {
+		return len(r.live)
+	}
+	return r.src.Rows()
 }
 
 func (r *rows) release(vs ...*value.Vector) { r.free = append(r.free, vs...) }
@@ -341,11 +357,12 @@ func (w *writer) segment(r *rows) (version.SegmentRecord, error) {
 	}
 	rec.Ordinal = sst.Ordinal()
 	sized := &sizedWriter{w: sst}
-	rec.Meta, err = heap.WriteSegment(page.Owner{Relation: rec.Table, Part: rec.Segment}, r.all(), r.src.Rows(), sized, w.yield)
+	rec.Meta, err = heap.WriteSegment(page.Owner{Relation: rec.Table, Part: rec.Segment}, r.all(), r.count(), sized, w.yield)
 	if err != nil {
 		return rec, err
 	}
 	rec.Bytes = uint64(sized.bytes)
+	rec.Extent = r.src.Rows()
 	w.bytes += sized.bytes
 	return rec, sst.Finish() // at once: its buffers are free then
 }
@@ -353,10 +370,11 @@ func (w *writer) segment(r *rows) (version.SegmentRecord, error) {
 // run writes a run of every index of a group over one segment.
 func (w *writer) run(g *version.Group, r *rows) error {
 	seg := r.src.Number()
-	rec := version.RunRecord{Group: g.ID, Span: am.Span{First: seg, End: seg + 1}}
+	rec := version.RunRecord{Group: g.ID, Span: am.Span{First: seg, End: seg + 1}, Gone: r.dead}
+	dead, _ := r.dead.Segment(seg)
 	return w.groupRun(g, rec, func(ix *version.Index, o page.Owner, pw page.Writer) (am.RunMeta, error) {
 		src := am.Source{
-			Base: tid.New(seg, 0), Rows: r.src.Rows(),
+			Base: tid.New(seg, 0), Rows: r.src.Rows(), Dead: dead,
 			Column:  func(i int) (*value.Vector, error) { return r.column(ix.Def.Columns[i].Attno) },
 			Release: func(v *value.Vector) { r.release(v) },
 		}
@@ -364,16 +382,18 @@ func (w *writer) run(g *version.Group, r *rows) error {
 	})
 }
 
-// merged writes one run of every index of a group from its old runs.
-func (w *writer) merged(g *version.Group, old []*version.GroupRun) error {
+// merged writes one run of every index of a group from its old runs, without the dead rows.
+func (w *writer) merged(g *version.Group, old []*version.GroupRun, dead *tid.Dead) error {
 	rec := version.RunRecord{Group: g.ID, Span: am.Span{
 		First: old[0].Record.Span.First, End: old[len(old)-1].Record.Span.End}}
+	rec.Gone = dead.In(rec.Span.First, rec.Span.End)
+	isDead := deadFunc(rec.Gone, rec.Span)
 	return w.groupRun(g, rec, func(ix *version.Index, o page.Owner, pw page.Writer) (am.RunMeta, error) {
 		runs := make([]am.Run, len(old))
 		for i, r := range old {
 			runs[i] = r.Runs[ix.Def.ID]
 		}
-		return ix.Method.Merge(ix.Def, o, runs, rec.Span, nil, pw, w.yield)
+		return ix.Method.Merge(ix.Def, o, runs, rec.Span, isDead, pw, w.yield)
 	})
 }
 

@@ -12,9 +12,20 @@ import (
 )
 
 // OpenSegment opens the segment that a record names.
-func OpenSegment(db *store.DB, cache *page.Cache, def *catalog.Table, rec version.SegmentRecord) (*heap.Segment, error) {
+func OpenSegment(db *store.DB, cache *page.Cache, def *catalog.Table, rec version.SegmentRecord) (*version.Segment, error) {
 	r := db.Reader(rec.Ordinal, 0, rec.Meta.Blocks, page.Owner{Relation: rec.Table, Part: rec.Segment})
-	return heap.OpenSegment(rec.Meta, def.TypeOf, r, cache)
+	if rec.Holes != nil { // written in place of another
+		cache = cache.Apart(rec.Ordinal)
+	}
+	stored, err := heap.OpenSegment(rec.Meta, def.TypeOf, r, cache)
+	if err != nil {
+		return nil, err
+	}
+	s := &version.Segment{Source: stored, Stored: stored, Record: rec}
+	if rec.Holes != nil {
+		s.Source, err = heap.NewSparse(stored, rec.Extent, rec.Holes)
+	}
+	return s, err
 }
 
 // OpenRun opens the runs that a record names, those of indexes dropped since left out.

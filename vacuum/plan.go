@@ -17,6 +17,20 @@ type TableState struct {
 	ID     uint32
 	Sealed []SealedState // ascending
 	Groups []GroupState
+
+	Segments []SegmentState // that have dead rows
+	Commits  int            // whose deletes are logged one by one, in the segment that has the most
+	Busy     bool           // a job puts these together
+}
+
+// SegmentState is a flushed segment.
+type SegmentState struct {
+	Segment uint64
+	Rows    int  // stored
+	Dead    int  // of these, and no run has them
+	Last    bool // of its table: it keeps its name, since TIDs go on from there
+	Asked   bool // a vacuum was asked for, and they are enough for it
+	Busy    bool
 }
 
 // SealedState is a sealed tail.
@@ -50,12 +64,28 @@ type RunState struct {
 	Span    am.Span
 	Entries uint64
 	Busy    bool
+	Rows    int64 // that it has entries of
+	Dead    int64 // of these
+	Asked   bool  // a vacuum was asked for, and it has rows that were dead then
 }
 
 // Limits steer planning.
 type Limits struct {
 	FanIn   int    // runs of one tier that are merged into one, at least 2
 	MaxSpan uint64 // segments that a run may span
+	Dead    DeadLimits
+}
+
+// DeadLimits say from when on dead rows are removed from a run: when there are more than Threshold + Scale x its rows. Off
+// leaves it to vacuums that are asked for.
+type DeadLimits struct {
+	Threshold int64
+	Scale     float64
+	Off       bool
+}
+
+func (l DeadLimits) reached(dead, rows int64) bool {
+	return !l.Off && float64(dead) > float64(l.Threshold)+l.Scale*float64(rows)
 }
 
 // Kind is what a job does.
@@ -63,21 +93,26 @@ type Kind uint8
 
 // The kinds of jobs, by urgency.
 const (
-	Flush Kind = iota // turn a sealed tail into pages and runs
-	Merge             // merge neighbouring runs of a group
-	Sort              // take pending rows of an active tail up into a mini-run
+	Flush       Kind = iota // turn a sealed tail into pages and runs
+	Merge                   // merge neighbouring runs of a group
+	Sort                    // take pending rows of an active tail up into a mini-run
+	Purge                   // write a run anew without dead rows
+	Rewrite                 // write a segment anew without dead rows, or drop it
+	Consolidate             // put the logged deletes of a table together
 )
 
-func (k Kind) String() string { return [...]string{"flush", "merge", "sort"}[k] }
+func (k Kind) String() string {
+	return [...]string{"flush", "merge", "sort", "purge", "rewrite", "consolidate"}[k]
+}
 
 // Job is one piece of background work.
 type Job struct {
 	Kind     Kind
 	Table    uint32
-	Segment  uint64   // Flush, Sort
-	Group    uint32   // Merge, Sort
-	Runs     []uint64 // Merge: ordinals of the runs, in the order of their spans
-	Entries  uint64   // Merge: entries that it rewrites
+	Segment  uint64   // Flush, Sort, Rewrite
+	Group    uint32   // Merge, Sort, Purge
+	Runs     []uint64 // Merge, Purge: ordinals of the runs, in the order of their spans
+	Entries  uint64   // Merge, Purge: entries that it rewrites
 	Interval          // Sort: offsets of the rows
 }
 
@@ -94,7 +129,7 @@ type Job struct {
 // span about as many segments, and FanIn neighbours of one tier become one run of the next. So every entry is rewritten
 // once a tier, and a group has fewer than FanIn runs a tier.
 func Plan(s State, l Limits) []Job {
-	var urgent, flushes, merges, sorts []Job
+	var urgent, flushes, merges, sorts, purges []Job
 	flushing, merging := false, false
 	backlog := map[uint32]int{} // runs by group
 	for _, t := range s.Tables {
@@ -115,10 +150,19 @@ func Plan(s State, l Limits) []Job {
 			}
 			backlog[g.ID] = len(g.Runs)
 			merging = merging || slices.ContainsFunc(g.Runs, func(r RunState) bool { return r.Busy })
-			for _, m := range planMerges(g.Runs, l) {
+			due := planMerges(g.Runs, l)
+			for _, m := range append(due, planPurges(g.Runs, due, l.Dead)...) {
 				m.Table, m.Group = t.ID, g.ID
-				merges = append(merges, m)
+				if m.Kind == Merge {
+					merges = append(merges, m)
+				} else {
+					purges = append(purges, m)
+				}
 			}
+		}
+		for _, j := range planRewrites(t, l.Dead) {
+			j.Table = t.ID
+			purges = append(purges, j)
 		}
 	}
 	slices.SortStableFunc(merges, func(a, b Job) int {
@@ -128,9 +172,9 @@ func Plan(s State, l Limits) []Job {
 		return cmp.Compare(a.Entries, b.Entries)
 	})
 	if flushing && !merging && len(merges) > 0 {
-		return slices.Concat(urgent, merges[:1], flushes, merges[1:], sorts)
+		return slices.Concat(urgent, merges[:1], flushes, merges[1:], sorts, purges)
 	}
-	return slices.Concat(urgent, flushes, merges, sorts)
+	return slices.Concat(urgent, flushes, merges, sorts, purges)
 }
 
 // HardLimit is how many times gin_pending_list_limit a pending list may hold: writers are slowed from three quarters of
@@ -151,6 +195,39 @@ func planSort(t TailState, fanIn int) (Job, bool) {
 		return Job{}, false // most of what waits is sealed: flushing takes care of it
 	}
 	return Job{Kind: Sort, Segment: t.Segment, Interval: Interval{sortFrom(t.Minis, t.Rows, fanIn), t.Rows}}, true
+}
+
+// manyCommits is how many commits' deletes of a segment are logged one by one before they are put together.
+const manyCommits = 1024
+
+// planPurges finds idle runs with enough dead rows, those left out that a merge is due for anyway.
+func planPurges(runs []RunState, merges []Job, l DeadLimits) []Job {
+	var jobs []Job
+	for _, r := range runs {
+		if r.Busy || r.Dead == 0 || !r.Asked && !l.reached(r.Dead, r.Rows) ||
+			slices.ContainsFunc(merges, func(m Job) bool { return slices.Contains(m.Runs, r.Ordinal) }) {
+			continue
+		}
+		jobs = append(jobs, Job{Kind: Purge, Runs: []uint64{r.Ordinal}, Entries: r.Entries})
+	}
+	return jobs
+}
+
+// planRewrites finds segments that are worth writing anew: mostly dead ones, and those that a vacuum was asked for. Wholly dead
+// ones go, also when vacuums are left to the user: there is nothing to be won by keeping them. Deletes that were logged one by one are put together when there are many.
+func planRewrites(t TableState, l DeadLimits) []Job {
+	var jobs []Job
+	for _, s := range t.Segments {
+		due := s.Asked || s.Dead == s.Rows || !l.Off && 2*s.Dead > s.Rows && int64(s.Dead) > l.Threshold
+		if s.Busy || !due || s.Dead == 0 && (s.Last || s.Rows > 0) {
+			continue
+		}
+		jobs = append(jobs, Job{Kind: Rewrite, Segment: s.Segment})
+	}
+	if t.Commits >= manyCommits && !t.Busy {
+		jobs = append(jobs, Job{Kind: Consolidate})
+	}
+	return jobs
 }
 
 // planMerges finds FanIn neighbouring idle runs of one tier.

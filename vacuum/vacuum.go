@@ -35,6 +35,7 @@ type Options struct {
 	FanIn    int // see Limits
 	// PendingListLimit is gin_pending_list_limit, in bytes, of indexes that have none of their own.
 	PendingListLimit int64
+	Dead             DeadLimits
 	Logger           *slog.Logger
 	Changed          func() // called after every job, without locks
 }
@@ -53,6 +54,7 @@ type Pool struct {
 
 	mu      sync.Mutex // guards what follows
 	busy    map[busyKey]bool
+	asked   map[uint32]*asked // by table: vacuums under way
 	running int
 	paused  int
 	failed  error // the last job's error; cleared when a job succeeds
@@ -69,6 +71,9 @@ type Stats struct {
 	EntriesMerged             int64
 	FlushTime, MergeTime      time.Duration
 	BytesFlushed, BytesMerged int64
+	Purges, Rewrites          int64 // runs and segments written anew without dead rows; segments dropped count too
+	VacuumTime                time.Duration
+	BytesVacuumed             int64 // written by these
 }
 
 type busyKey struct {
@@ -84,7 +89,8 @@ const maxSpan = 1 << 16
 func NewPool(o Options) *Pool {
 	p := &Pool{
 		o:       o,
-		limits:  Limits{FanIn: o.FanIn, MaxSpan: maxSpan},
+		limits:  Limits{FanIn: o.FanIn, MaxSpan: maxSpan, Dead: o.Dead},
+		asked:   map[uint32]*asked{},
 		busy:    map[busyKey]bool{},
 		changed: make(chan struct{}),
 	}
@@ -269,6 +275,10 @@ func (j Job) keys() []busyKey {
 		return []busyKey{{Flush, j.Table, j.Segment}}
 	case Sort:
 		return []busyKey{{j.Kind, j.Group, 0}}
+	case Rewrite:
+		return []busyKey{{Rewrite, j.Table, j.Segment}}
+	case Consolidate:
+		return []busyKey{{Consolidate, j.Table, 0}}
 	}
 	keys := make([]busyKey, len(j.Runs))
 	for i, o := range j.Runs {
@@ -291,11 +301,14 @@ func (p *Pool) state() State {
 		for _, g := range t.Groups {
 			gs := GroupState{ID: g.ID}
 			for _, r := range g.Runs {
-				gs.Runs = append(gs.Runs, RunState{r.Record.Ordinal, r.Record.Span, r.Record.Entries,
-					p.busy[busyKey{Merge, g.ID, r.Record.Ordinal}]})
+				gs.Runs = append(gs.Runs, RunState{Ordinal: r.Record.Ordinal, Span: r.Record.Span, Entries: r.Record.Entries,
+					Busy: p.busy[busyKey{Merge, g.ID, r.Record.Ordinal}]})
 			}
 			gs.Tail = p.tailState(t, g, sn.Visible(t.Def.ID))
 			ts.Groups = append(ts.Groups, gs)
+		}
+		if dead := sn.Dead(t.Def.ID); dead.Rows() > 0 {
+			p.deadState(t, dead, &ts)
 		}
 		s.Tables = append(s.Tables, ts)
 	}
@@ -362,6 +375,14 @@ func (p *Pool) run(j Job) (err error) {
 	case Merge:
 		st.BytesMerged, err = p.merge(j)
 		st.Merges, st.EntriesMerged, st.MergeTime = 1, int64(j.Entries), time.Since(start)
+	case Purge:
+		st.BytesVacuumed, err = p.merge(j)
+		st.Purges, st.VacuumTime = 1, time.Since(start)
+	case Rewrite:
+		st.BytesVacuumed, err = p.rewrite(j)
+		st.Rewrites, st.VacuumTime = 1, time.Since(start)
+	case Consolidate:
+		err = p.consolidate(j)
 	}
 	if err != nil {
 		return err
@@ -377,6 +398,10 @@ func (p *Pool) run(j Job) (err error) {
 	p.stats.MergeTime += st.MergeTime
 	p.stats.BytesFlushed += st.BytesFlushed
 	p.stats.BytesMerged += st.BytesMerged
+	p.stats.Purges += st.Purges
+	p.stats.Rewrites += st.Rewrites
+	p.stats.VacuumTime += st.VacuumTime
+	p.stats.BytesVacuumed += st.BytesVacuumed
 	return nil
 }
 

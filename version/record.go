@@ -143,6 +143,8 @@ type SegmentRecord struct {
 	Ordinal uint64 // SST that holds its pages, from index 0 on
 	Bytes   uint64 // stored size of its pages
 	Meta    heap.SegmentMeta
+	Extent  int       // rows with those of Holes
+	Holes   *tid.Bits // rows that are not stored, nil if all are
 }
 
 // Key returns the record's key.
@@ -152,7 +154,11 @@ func (r SegmentRecord) Key() []byte { return SegmentKey(r.Table, r.Segment) }
 func (r SegmentRecord) Value() []byte {
 	b := binary.AppendUvarint(nil, r.Ordinal)
 	b = binary.AppendUvarint(b, r.Bytes)
-	return r.Meta.Append(b)
+	b = r.Meta.Append(b)
+	if r.Holes != nil {
+		b = tid.AppendBits(binary.AppendUvarint(b, uint64(r.Extent)), r.Holes)
+	}
+	return b
 }
 
 // DecodeSegmentRecord is their inverse.
@@ -169,7 +175,18 @@ func DecodeSegmentRecord(key, value []byte) (SegmentRecord, error) {
 	if r.Bytes, value, err = uvarint(value); err != nil {
 		return r, err
 	}
-	r.Meta, _, err = heap.DecodeSegmentMeta(value)
+	if r.Meta, value, err = heap.DecodeSegmentMeta(value); err != nil {
+		return r, err
+	}
+	r.Extent = int(r.Meta.Rows)
+	if len(value) > 0 {
+		n := uint64(0)
+		if n, value, err = uvarint(value); err != nil {
+			return r, err
+		}
+		r.Extent = int(min(n, tid.SegmentRows+1)) // which no segment has
+		r.Holes, err = tid.DecodeBits(value)
+	}
 	return r, err
 }
 
@@ -188,6 +205,7 @@ type RunRecord struct {
 	Bytes   uint64 // stored size of its pages
 	Entries uint64
 	Indexes []IndexRun
+	Gone    *tid.Dead // deleted rows of its segments that it was written without
 }
 
 // Key returns the record's key.
@@ -203,6 +221,11 @@ func (r RunRecord) Value() []byte {
 		b = binary.AppendUvarint(b, uint64(ix.Index))
 		b = binary.AppendUvarint(b, uint64(ix.First))
 		b = ix.Meta.Append(b)
+	}
+	for _, p := range r.Gone.Parts() {
+		bits := tid.AppendBits(nil, p.Bits)
+		b = binary.AppendUvarint(b, p.Segment-r.Span.First)
+		b = append(binary.AppendUvarint(b, uint64(len(bits))), bits...)
 	}
 	return b
 }
@@ -234,6 +257,25 @@ func DecodeRunRecord(key, value []byte) (RunRecord, error) {
 			return r, err
 		}
 		r.Indexes = append(r.Indexes, IndexRun{uint32(id), uint32(first), m})
+	}
+	var gone []tid.DeadSegment
+	for len(value) > 0 {
+		var seg, size uint64
+		if seg, value, err = uvarint(value); err != nil {
+			return r, err
+		}
+		if size, value, err = uvarint(value); err != nil || size > uint64(len(value)) {
+			return r, errRecord
+		}
+		bits, err := tid.DecodeBits(value[:size])
+		if err != nil {
+			return r, err
+		}
+		gone = append(gone, tid.DeadSegment{Segment: r.Span.First + seg, Rows: bits.Count(), Bits: bits})
+		value = value[size:]
+	}
+	if len(gone) > 0 {
+		r.Gone = r.Gone.With(gone...)
 	}
 	return r, nil
 }

@@ -25,9 +25,11 @@ import (
 	"wideleaf/value"
 )
 
-// Segment is a flushed segment of a table.
+// Segment is a flushed segment of a table: the source of its rows, deleted ones included, and what is stored of it, which may
+// be without rows that were deleted before it was written anew (Record.Holes).
 type Segment struct {
-	*heap.Segment
+	heap.Source
+	Stored *heap.Segment
 	Record SegmentRecord
 }
 
@@ -59,6 +61,7 @@ type Group struct {
 
 	once    sync.Once
 	byIndex [][]am.Run
+	gone    []*tid.Dead
 }
 
 // MiniRun is a run of every index of a group over some rows of a tail, in memory. It goes when its segment is flushed.
@@ -115,7 +118,8 @@ func (g *Group) MiniBytes() int64 {
 
 // RunsOf returns the runs of the i-th index: those of segments in the order of their spans, then those in memory. They
 // are put together once a group, not once a query: with an index on every column that was half the time of a count.
-func (g *Group) RunsOf(i int) []am.Run {
+// gone is, for each of the former, the deleted rows that it was written without.
+func (g *Group) RunsOf(i int) (runs []am.Run, gone []*tid.Dead) {
 	g.once.Do(func() {
 		runs := make([]am.Run, 0, len(g.Indexes)*(len(g.Runs)+len(g.Minis)))
 		for _, ix := range g.Indexes {
@@ -128,8 +132,12 @@ func (g *Group) RunsOf(i int) []am.Run {
 			}
 			g.byIndex = append(g.byIndex, runs[first:len(runs):len(runs)])
 		}
+		g.gone = make([]*tid.Dead, len(g.Runs))
+		for i, r := range g.Runs {
+			g.gone[i] = r.Record.Gone
+		}
 	})
-	return g.byIndex[i]
+	return g.byIndex[i], g.gone
 }
 
 // Index is an index with its access method.
@@ -437,6 +445,14 @@ func NewActive(t *heap.Tail, visible int, dead *tid.Dead) *ActiveTail {
 
 // Next returns the active tail that follows, empty; the table's dead rows stay. It belongs into an Edit.
 func (a *ActiveTail) Next(t *heap.Tail) *ActiveTail { return NewActive(t, 0, a.dead) }
+
+// Settled returns the active tail when the deletes that made part of a segment's dead rows are not logged one by one any
+// more. It belongs into an Edit.
+func (a *ActiveTail) Settled(part tid.DeadSegment) *ActiveTail {
+	now := a.dead.Part(part.Segment)
+	now.Commits -= part.Commits
+	return a.Bury(now)
+}
 
 // Bury returns the active tail with other dead rows of some segments. It belongs into an Edit.
 func (a *ActiveTail) Bury(parts ...tid.DeadSegment) *ActiveTail {
