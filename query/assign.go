@@ -169,8 +169,10 @@ func (c *constant) value(t value.Type) value.Value {
 		return value.OfInt8(v)
 	case value.Float8:
 		return value.OfFloat8(c.f)
+	case value.Text:
+		return value.OfText(c.s)
 	}
-	return value.OfText(c.s)
+	return c.val
 }
 
 // kind is the type of an expression for messages and for choosing an operator.
