@@ -30,32 +30,8 @@ func BenchmarkInsertWide(b *testing.B) {
 			if err := db.CreateIndexes(ctx, "a", indexEvery("a", cols)...); err != nil {
 				b.Fatal(err)
 			}
-			var left atomic.Int64
-			left.Store(int64(b.N))
-			var wg sync.WaitGroup
 			b.ResetTimer()
-			for client := range 8 {
-				wg.Add(1)
-				go func() {
-					defer wg.Done()
-					rnd := rand.New(rand.NewPCG(uint64(client), 1))
-					rows := tb.NewBatch()
-					for left.Add(-int64(batch)) > -int64(batch) {
-						rows.Reset()
-						for c := range cols {
-							v := rows.Column(c)
-							for range batch {
-								v.AppendCode(uint64(value.Int4Code(rnd.Int32N(2_000_000_000))))
-							}
-						}
-						if err := tb.InsertBatch(ctx, rows, NoSync); err != nil {
-							b.Error(err)
-							return
-						}
-					}
-				}()
-			}
-			wg.Wait()
+			insertRandom(b, tb, batch, func(r *rand.Rand) uint64 { return uint64(value.Int4Code(r.Int32N(2_000_000_000))) })
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 			b.StopTimer()
 			if err := db.Settle(ctx); err != nil {
@@ -78,6 +54,68 @@ func BenchmarkInsertWide(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkInsertUnique inserts rows of eight random int8 columns, the first of which has a btree, unique or not, from eight
+// clients.
+func BenchmarkInsertUnique(b *testing.B) {
+	ctx := context.Background()
+	for _, batch := range []int{1, 100} {
+		for _, unique := range []bool{false, true} {
+			b.Run(fmt.Sprintf("batch=%d/unique=%v", batch, unique), func(b *testing.B) {
+				db, err := Open(b.TempDir(), &Options{Logger: quiet})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer db.Close()
+				var cols []Column
+				for c := range 8 {
+					cols = append(cols, Column{Name: fmt.Sprint("c", c+1), Type: Int8})
+				}
+				tb, err := db.CreateTable(ctx, "a", cols...)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := db.CreateIndex(ctx, "a", IndexDef{Name: "i", Unique: unique, Columns: []IndexColumn{{Name: "c1"}}}); err != nil {
+					b.Fatal(err)
+				}
+				b.ResetTimer()
+				insertRandom(b, tb, batch, func(r *rand.Rand) uint64 { return r.Uint64() })
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+			})
+		}
+	}
+}
+
+// insertRandom inserts b.N rows of random codes from eight clients.
+func insertRandom(b *testing.B, tb *Table, batch int, code func(*rand.Rand) uint64) {
+	ctx := context.Background()
+	columns := len(tb.Columns())
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	var wg sync.WaitGroup
+	for client := range 8 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			rnd := rand.New(rand.NewPCG(uint64(client), 1))
+			rows := tb.NewBatch()
+			for left.Add(-int64(batch)) > -int64(batch) {
+				rows.Reset()
+				for c := range columns {
+					v := rows.Column(c)
+					for range batch {
+						v.AppendCode(code(rnd))
+					}
+				}
+				if err := tb.InsertBatch(ctx, rows, NoSync); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		}()
+	}
+	wg.Wait()
 }
 
 // BenchmarkCases asks the article's three cases of two million rows, settled, text and all.

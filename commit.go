@@ -47,7 +47,8 @@ type insertOp struct {
 	def   *catalog.Table // that cols are columns of
 	cols  []*value.Vector
 	rows  int
-	block *[]byte // cols as a row block, from blockPool
+	block *[]byte   // cols as a row block, from blockPool
+	keys  []rowKeys // of its rows, one for each unique index; the leader's
 
 	placed *[]placement // told where the rows went, if not nil
 }
@@ -244,6 +245,13 @@ func (g *commitGroup) admissible(r *request) error {
 			return err
 		}
 	}
+	for i := range r.ops {
+		if len(r.ops[i].table.w.unique) > 0 {
+			if err := g.checkUnique(r, i); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 
@@ -254,6 +262,7 @@ type tableWriter struct {
 	touched bool
 	dropped bool
 	keys    []keyLimit // indexes whose keys may be too long
+	unique  []*uniqueIndex
 	sorting sorting
 	dead    *tid.Dead         // with the deletes of the group at work, while it has some
 	buried  []tid.DeadSegment // what these make of their segments
@@ -279,8 +288,14 @@ func (g *commitGroup) add(op *insertOp) {
 			*op.placed = append(*op.placed, placement{b.next, n})
 		}
 		b.next += tid.TID(n)
+		for i, u := range w.unique {
+			u.note(op.keys[i], from, n, tid.New(w.tail.Segment(), 0)+tid.TID(w.tail.Len()))
+		}
 		w.tail.Append(op.cols, from, from+n)
 		from += n
+	}
+	for i, u := range w.unique {
+		u.free = append(u.free, op.keys[i])
 	}
 }
 

@@ -91,11 +91,7 @@ func (t *Table) altered(a *alteration) {
 	if a.done != nil {
 		a.done()
 	}
-	w.keys = w.keys[:0]
-	for _, ix := range t.indexes() {
-		w.limitKeys(def, ix)
-	}
-	t.planSorting()
+	t.indexesChanged()
 	t.db.measurePressure()
 	t.db.pool.Notify()
 }
@@ -304,6 +300,9 @@ func noNulls(ctx context.Context, t *query.Table, c catalog.Column) error {
 // DropNotNull makes a column accept NULL.
 func (t *Table) DropNotNull(ctx context.Context, column string) error {
 	return t.alterColumn(ctx, column, func(c *catalog.Column) error {
+		if err := t.inPrimaryKey(c); err != nil {
+			return err
+		}
 		c.NotNull = false
 		return nil
 	})

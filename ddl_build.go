@@ -75,14 +75,25 @@ func (t *Table) CreateIndexesWith(ctx context.Context, o BuildOptions, defs ...I
 			return err
 		}
 	}
+	undoNotNull, err := t.primaryKeyColumns(ctx, indexes)
+	if err != nil {
+		return err
+	}
 	ids, err := db.registerIndexes(t, indexes)
 	if err != nil {
+		undoNotNull()
 		return db.cause(ctx, table, err)
 	}
 	if err = t.checkPendingKeys(ctx, indexes); err == nil {
 		err = db.buildIndexes(ctx, t, ids, o)
 	}
+	for _, ix := range indexes {
+		if err == nil && ix.Def.Unique {
+			err = t.makeUnique(ctx, ix)
+		}
+	}
 	if err != nil {
+		undoNotNull()
 		if undo := db.removeIndexes(t, ids); undo != nil {
 			db.o.Logger.Error("could not remove a half-built index; the next open will", "table", table, "err", undo)
 		}
@@ -211,7 +222,8 @@ func (db *DB) buildWorkers(o BuildOptions, size int64) int {
 	return rule.Workers()
 }
 
-// publishIndexes makes what was built part of the database and opens the indexes to queries, in one step.
+// publishIndexes makes what was built part of the database and opens the indexes to queries, in one step; unique ones are
+// still to be checked, and are opened then.
 func (db *DB) publishIndexes(ctx context.Context, t *Table, ids []uint32, res *buildparallel.Result) error {
 	if err := db.store.Ingest(ctx, res.Tables...); err != nil {
 		res.Abort()
@@ -252,7 +264,7 @@ func (db *DB) publishIndexes(ctx context.Context, t *Table, ids []uint32, res *b
 					continue
 				}
 				def := *ix.Def
-				def.Ready = true
+				def.Ready = !def.Unique
 				rec, err := version.EncodeIndex(&def)
 				if err != nil {
 					return err

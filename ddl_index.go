@@ -25,6 +25,10 @@ type IndexDef struct {
 	Name    string // 1 to 63 bytes, unique in the database
 	Method  string // access method: "btree" (the default)
 	Columns []IndexColumn
+	// Unique lets no two rows have one key; NULLs are all different, unless NullsNotDistinct makes them equal.
+	Unique, NullsNotDistinct bool
+	// PrimaryKey makes it the table's primary key: unique, of columns that are NOT NULL.
+	PrimaryKey bool
 	IndexOptions
 }
 
@@ -84,7 +88,12 @@ func (t *Table) newIndex(d IndexDef) (*version.Index, error) {
 	if err := d.IndexOptions.check(d.Name); err != nil {
 		return nil, err
 	}
-	ix := &catalog.Index{TableID: t.id, Name: d.Name, Method: d.Method}
+	unique := d.Unique || d.PrimaryKey
+	if unique && !ab.Unique {
+		return nil, &Error{Kind: ErrInvalid, Code: pgerr.FeatureNotSupported, Object: d.Name, Message: fmt.Sprintf("access method %q does not support unique indexes", d.Method)}
+	}
+	ix := &catalog.Index{TableID: t.id, Name: d.Name, Method: d.Method,
+		Unique: unique, NullsNotDistinct: d.NullsNotDistinct, Primary: d.PrimaryKey}
 	d.IndexOptions.apply(ix)
 	for _, c := range d.Columns {
 		if c.Name == ctid {
@@ -155,7 +164,6 @@ func (db *DB) registerIndexes(t *Table, indexes []*version.Index) ([]uint32, err
 			db.sequence = seq
 			for _, ix := range indexes {
 				db.indexes[ix.Def.Name] = ix.Def.ID
-				t.w.limitKeys(t.def(), ix)
 			}
 			db.versions.Change(func(e *version.Edit) {
 				vt := e.Table(t.id)
@@ -171,7 +179,7 @@ func (db *DB) registerIndexes(t *Table, indexes []*version.Index) ([]uint32, err
 					vt.Groups[i] = &version.Group{ID: g.ID, Indexes: append(slices.Clip(g.Indexes), ix), Runs: g.Runs}
 				}
 			})
-			t.planSorting()
+			t.indexesChanged()
 			return nil
 		})
 	}
@@ -326,8 +334,7 @@ func (d indexDrop) forget(t *Table) {
 		delete(t.db.indexes, n)
 	}
 	t.db.mu.Unlock()
-	t.w.keys = slices.DeleteFunc(t.w.keys, func(k keyLimit) bool { return slices.Contains(d.ids, k.index.Def.ID) })
-	t.planSorting()
+	t.indexesChanged()
 }
 
 // DropIndex drops an index. Queries under way go on using it. Its space is free when its column group is next merged,
@@ -467,7 +474,8 @@ func (t *Table) Indexes() []IndexInfo {
 			if !ix.Def.Ready {
 				continue
 			}
-			info := IndexInfo{IndexDef: IndexDef{Name: ix.Def.Name, Method: ix.Def.Method, IndexOptions: optionsOf(ix.Def)}, Runs: len(g.Runs), Bytes: bytes}
+			info := IndexInfo{IndexDef: IndexDef{Name: ix.Def.Name, Method: ix.Def.Method, IndexOptions: optionsOf(ix.Def),
+				Unique: ix.Def.Unique, NullsNotDistinct: ix.Def.NullsNotDistinct, PrimaryKey: ix.Def.Primary}, Runs: len(g.Runs), Bytes: bytes}
 			info.PendingRows = g.PendingRows(ts.Table, ts.Visible())
 			info.PendingPages = pendingPages(ix, info.PendingRows)
 			for _, c := range ix.Def.Columns {

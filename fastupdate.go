@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"wideleaf/am"
 	"wideleaf/catalog"
 	"wideleaf/store"
 	"wideleaf/vacuum"
@@ -76,20 +77,25 @@ func (db *DB) AlterIndex(ctx context.Context, name string, o IndexOptions) error
 			}
 			def := *ix.Def
 			o.apply(&def)
-			rec, err := version.EncodeIndex(&def)
-			if err != nil {
-				return err
-			}
-			if err := db.store.Publish(store.Publication{Put: []store.Record{{Key: version.IndexKey(def.ID), Value: rec}}}); err != nil {
-				return err
-			}
-			db.versions.Change(func(e *version.Edit) {
-				replaceIndexes(e.Table(t.id), map[uint32]*version.Index{def.ID: {Def: &def, Method: ix.Method}})
-			})
-			t.planSorting()
-			return nil
+			return t.redefineIndex(&def, ix.Method)
 		})
 	}))
+}
+
+// redefineIndex gives an index another definition. The leader calls it, with the pool's publish lock held.
+func (t *Table) redefineIndex(def *catalog.Index, m am.Method) error {
+	rec, err := version.EncodeIndex(def)
+	if err != nil {
+		return err
+	}
+	if err := t.db.store.Publish(store.Publication{Put: []store.Record{{Key: version.IndexKey(def.ID), Value: rec}}}); err != nil {
+		return err
+	}
+	t.db.versions.Change(func(e *version.Edit) {
+		replaceIndexes(e.Table(t.id), map[uint32]*version.Index{def.ID: {Def: def, Method: m}})
+	})
+	t.indexesChanged()
+	return nil
 }
 
 // CleanPendingList takes all rows that wait in the pending list of an index up, PostgreSQL's gin_clean_pending_list, and
@@ -168,15 +174,28 @@ type sorting struct {
 	now   bool // an index has fastupdate off
 }
 
-// planSorting sets when to look, after a change of the table's indexes. The leader calls it.
-func (t *Table) planSorting() {
+// indexesChanged tells the leader, who calls it, what it has to know of the table's indexes after one was created, changed
+// or dropped.
+func (t *Table) indexesChanged() {
 	ts, ok := t.db.versions.AcquireTable(t.id)
 	if !ok {
 		return
 	}
 	defer ts.Release()
-	s := sorting{}
+	t.w.keys = t.w.keys[:0]
 	for _, g := range ts.Table.Groups {
+		for _, ix := range g.Indexes {
+			t.w.limitKeys(ts.Table.Def, ix)
+		}
+	}
+	t.refreshUnique(ts)
+	t.planSorting(ts.Table.Groups)
+}
+
+// planSorting sets when to look.
+func (t *Table) planSorting(groups []*version.Group) {
+	s := sorting{}
+	for _, g := range groups {
 		rowBytes, limit, now := vacuum.PendingLimit(g, t.db.o.PendingListLimit)
 		if rowBytes == 0 {
 			continue

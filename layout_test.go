@@ -20,7 +20,7 @@ var layers = [][]string{
 	{"store", "page/pagetest"},
 	{"heap"},
 	{"pending", "am", "am/sortrun", "am/posting"},
-	{"am/leaf"},
+	{"am/leaf", "am/filter"},
 	{"am/entrytree"},
 	{"am/btree", "am/gin", "am/amtest"},
 	{"version"},

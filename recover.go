@@ -64,17 +64,12 @@ func (db *DB) recover() error {
 	})
 	for _, t := range tables {
 		w := tableWriter{tail: t.Active.Tail}
-		for _, g := range t.Groups {
-			for _, ix := range g.Indexes {
-				w.limitKeys(t.Def, ix)
-			}
-		}
 		tables := db.tables
 		if r.loading[t.Def.ID] {
 			tables = db.loading
 		}
 		tables[t.Def.Name] = db.newTable(t.Def, w)
-		tables[t.Def.Name].planSorting()
+		tables[t.Def.Name].indexesChanged()
 	}
 	if err := db.compareLastClose(); err != nil {
 		return err

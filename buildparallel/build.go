@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"wideleaf/am"
+	"wideleaf/am/filter"
 	"wideleaf/catalog"
 	"wideleaf/heap"
 	"wideleaf/page"
@@ -227,12 +228,41 @@ func (b *builder) group(ctx context.Context, g *version.Group) error {
 		if err != nil {
 			return fmt.Errorf("index %q: %w", ix.Def.Name, err)
 		}
-		rec.Indexes = append(rec.Indexes, version.IndexRun{Index: ix.Def.ID, First: first, Meta: meta})
+		part := version.IndexRun{Index: ix.Def.ID, First: first, Meta: meta}
+		if ix.Def.Unique {
+			f, err := b.filter(ctx, ix)
+			if err != nil {
+				return fmt.Errorf("index %q: %w", ix.Def.Name, err)
+			}
+			if part.FilterBlocks, err = f.Write(page.Owner{Relation: ix.Def.ID, Part: rec.Ordinal}, meta.Blocks, w); err != nil {
+				return err
+			}
+		}
+		rec.Indexes = append(rec.Indexes, part)
 		rec.Entries += meta.Entries
 	}
 	rec.Bytes = uint64(w.bytes)
 	b.res.Runs = append(b.res.Runs, rec)
 	return sst.Finish()
+}
+
+// filter makes the filter of a unique index's run.
+func (b *builder) filter(ctx context.Context, ix *version.Index) (*filter.Filter, error) {
+	f, h := filter.New(uint64(b.rows)), filter.NewHasher(ix.Def, ix.Method)
+	p := &participant{ctx: ctx, yield: yielder(ctx)}
+	for _, s := range b.job.Segments {
+		src := am.Source{
+			Column:  func(i int) (*value.Vector, error) { return b.column(p, s, ix.Def.Columns[i].Attno) },
+			Release: func(v *value.Vector) { b.release(v) },
+		}
+		if err := h.AddRows(f, src); err != nil {
+			return nil, err
+		}
+		if err := p.yield(); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
 }
 
 func (b *builder) table() (*store.PageTable, error) {
@@ -339,7 +369,17 @@ func (b *builder) segment(p *participant, g *version.Group, i int) error {
 		if err != nil {
 			return fmt.Errorf("index %q: %w", ix.Def.Name, err)
 		}
-		rec.Indexes = append(rec.Indexes, version.IndexRun{Index: ix.Def.ID, First: first, Meta: meta})
+		part := version.IndexRun{Index: ix.Def.ID, First: first, Meta: meta}
+		if ix.Def.Unique {
+			f := filter.New(uint64(src.Rows))
+			if err := filter.NewHasher(ix.Def, ix.Method).AddRows(f, src); err != nil {
+				return err
+			}
+			if part.FilterBlocks, err = f.Write(page.Owner{Relation: ix.Def.ID, Part: rec.Ordinal}, meta.Blocks, w); err != nil {
+				return err
+			}
+		}
+		rec.Indexes = append(rec.Indexes, part)
 		rec.Entries += meta.Entries
 		b.o.Progress.add(s.Rows())
 	}

@@ -133,8 +133,11 @@ type Index struct {
 	Method  string // access method: "btree"
 	Columns []IndexColumn
 	Group   uint32 // column group: flushed, merged and stored together
-	Unique  bool   `json:",omitempty"` // no two rows have the same key, NULLs apart
+	Unique  bool   // no two rows have one key
 	Ready   bool   // every flushed segment is in a run of it, so that queries may use it
+
+	NullsNotDistinct bool // a NULL is equal to another
+	Primary          bool // it is the table's primary key
 
 	NoFastUpdate     bool  // fastupdate=off: the commit takes new rows up
 	PendingListLimit int64 // gin_pending_list_limit in bytes; 0: the database's

@@ -33,6 +33,7 @@ const (
 	KindOverflow   Kind = 3 // part of a value that is too long for a column page
 	KindBtreeLeaf  Kind = 4 // sorted (key, TID) entries
 	KindBtreeInner Kind = 5 // separators and entry counts of the pages below
+	KindFilter     Kind = 6 // part of the filter of a unique index's run
 
 	KindGinEntryLeaf  Kind = 8  // entries and posting lists of one column
 	KindGinEntryInner Kind = 9  // as KindBtreeInner
@@ -51,6 +52,8 @@ func (k Kind) String() string {
 		return "btree leaf"
 	case KindBtreeInner:
 		return "btree internal"
+	case KindFilter:
+		return "filter"
 	case KindGinEntryLeaf:
 		return "gin entry leaf"
 	case KindGinEntryInner:

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"wideleaf/am"
+	"wideleaf/am/filter"
 	"wideleaf/catalog"
 	"wideleaf/heap"
 	"wideleaf/page"
@@ -372,13 +373,19 @@ func (w *writer) run(g *version.Group, r *rows) error {
 	seg := r.src.Number()
 	rec := version.RunRecord{Group: g.ID, Span: am.Span{First: seg, End: seg + 1}, Gone: r.dead}
 	dead, _ := r.dead.Segment(seg)
-	return w.groupRun(g, rec, func(ix *version.Index, o page.Owner, pw page.Writer) (am.RunMeta, error) {
+	return w.groupRun(g, rec, func(ix *version.Index, o page.Owner, pw page.Writer) (am.RunMeta, *filter.Filter, error) {
 		src := am.Source{
 			Base: tid.New(seg, 0), Rows: r.src.Rows(), Dead: dead,
 			Column:  func(i int) (*value.Vector, error) { return r.column(ix.Def.Columns[i].Attno) },
 			Release: func(v *value.Vector) { r.release(v) },
 		}
-		return ix.Method.Build(ix.Def, o, src, pw, w.yield)
+		meta, err := ix.Method.Build(ix.Def, o, src, pw, w.yield)
+		if err != nil || !ix.Def.Unique {
+			return meta, nil, err
+		}
+		f := filter.New(uint64(src.Rows))
+		err = filter.NewHasher(ix.Def, ix.Method).AddRows(f, src)
+		return meta, f, err
 	})
 }
 
@@ -388,17 +395,35 @@ func (w *writer) merged(g *version.Group, old []*version.GroupRun, dead *tid.Dea
 		First: old[0].Record.Span.First, End: old[len(old)-1].Record.Span.End}}
 	rec.Gone = dead.In(rec.Span.First, rec.Span.End)
 	isDead := deadFunc(rec.Gone, rec.Span)
-	return w.groupRun(g, rec, func(ix *version.Index, o page.Owner, pw page.Writer) (am.RunMeta, error) {
+	return w.groupRun(g, rec, func(ix *version.Index, o page.Owner, pw page.Writer) (am.RunMeta, *filter.Filter, error) {
 		runs := make([]am.Run, len(old))
 		for i, r := range old {
 			runs[i] = r.Runs[ix.Def.ID]
 		}
-		return ix.Method.Merge(ix.Def, o, runs, rec.Span, isDead, pw, w.yield)
+		meta, err := ix.Method.Merge(ix.Def, o, runs, rec.Span, isDead, pw, w.yield)
+		if err != nil || !ix.Def.Unique {
+			return meta, nil, err
+		}
+		f, hasher := filter.New(meta.Entries), filter.NewHasher(ix.Def, ix.Method)
+		for _, r := range runs {
+			for e, err := range r.(am.Cursor).Cursor(w.p.ctx, make(am.Conditions, len(ix.Def.Columns)), false) {
+				if err != nil {
+					return meta, nil, err
+				}
+				if isDead == nil || !isDead(e.TID) {
+					f.Add(hasher.Entry(e))
+				}
+				if err := w.yield(); err != nil {
+					return meta, nil, err
+				}
+			}
+		}
+		return meta, f, nil
 	})
 }
 
 func (w *writer) groupRun(g *version.Group, rec version.RunRecord,
-	write func(*version.Index, page.Owner, page.Writer) (am.RunMeta, error)) error {
+	write func(*version.Index, page.Owner, page.Writer) (am.RunMeta, *filter.Filter, error)) error {
 	sst, err := w.table()
 	if err != nil {
 		return err
@@ -407,11 +432,17 @@ func (w *writer) groupRun(g *version.Group, rec version.RunRecord,
 	sized := &sizedWriter{w: sst}
 	for _, ix := range g.Indexes {
 		first := sst.Next()
-		meta, err := write(ix, page.Owner{Relation: ix.Def.ID, Part: rec.Ordinal}, sized)
+		part := version.IndexRun{Index: ix.Def.ID, First: first}
+		o := page.Owner{Relation: ix.Def.ID, Part: rec.Ordinal}
+		meta, f, err := write(ix, o, sized)
+		if err == nil && f != nil {
+			part.FilterBlocks, err = f.Write(o, meta.Blocks, sized)
+		}
 		if err != nil {
 			return fmt.Errorf("index %q: %w", ix.Def.Name, err)
 		}
-		rec.Indexes = append(rec.Indexes, version.IndexRun{Index: ix.Def.ID, First: first, Meta: meta})
+		part.Meta = meta
+		rec.Indexes = append(rec.Indexes, part)
 		rec.Entries += meta.Entries
 	}
 	rec.Bytes = uint64(sized.bytes)

@@ -2,8 +2,10 @@ package vacuum
 
 import (
 	"fmt"
+	"sync"
 
 	"wideleaf/am"
+	"wideleaf/am/filter"
 	"wideleaf/catalog"
 	"wideleaf/heap"
 	"wideleaf/page"
@@ -42,6 +44,15 @@ func OpenRun(db *store.DB, cache *page.Cache, g *version.Group, rec version.RunR
 				return nil, fmt.Errorf("index %q: %w", ix.Def.Name, err)
 			}
 			gr.Runs[ix.Def.ID] = run
+			if part.FilterBlocks > 0 {
+				all := db.Reader(rec.Ordinal, part.First, part.Meta.Blocks+part.FilterBlocks, r.Owner())
+				if gr.Filters == nil {
+					gr.Filters = map[uint32]func() (*filter.Filter, error){}
+				}
+				gr.Filters[ix.Def.ID] = sync.OnceValues(func() (*filter.Filter, error) {
+					return filter.Read(all, part.Meta.Blocks, part.FilterBlocks)
+				})
+			}
 		}
 		if gr.Runs[ix.Def.ID] == nil {
 			return nil, fmt.Errorf("index %q has no run in SST %d: %w", ix.Def.Name, rec.Ordinal, page.ErrCorrupt)

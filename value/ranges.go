@@ -44,6 +44,19 @@ func NotNull(t Type) Ranges {
 	return Ranges{Words: []Interval{{0, t.MaxCode()}}}
 }
 
+// Equal returns the ranges of the values that are equal to v, and of NULL if it is NULL.
+func Equal(v Value) Ranges {
+	switch {
+	case v.IsNull():
+		return Ranges{Nulls: true}
+	case v.typ.Width() == Var:
+		return Ranges{Strings: []StringInterval{{Lo: v.str, Hi: v.str}}}
+	case v.typ == Float8 && KeyCode(Float8, v.code) == PosZeroCode:
+		return Ranges{Words: []Interval{{NegZeroCode, PosZeroCode}}}
+	}
+	return Ranges{Words: []Interval{{v.code, v.code}}}
+}
+
 // Empty reports whether nothing satisfies the condition.
 func (r Ranges) Empty() bool { return len(r.Words) == 0 && len(r.Strings) == 0 && !r.Nulls }
 

@@ -199,3 +199,18 @@ func TestNotNull(t *testing.T) {
 		t.Error("Empty")
 	}
 }
+
+func TestEqual(t *testing.T) {
+	zero, minus := OfFloat8(0), OfFloat8(math.Copysign(0, -1))
+	vals := []Value{Null(Int4), OfInt4(5), OfInt4(6), zero, minus, OfFloat8(math.NaN()), OfFloat8(1), OfText(""), OfText("a"), OfText("ab"), Null(Text)}
+	for _, a := range vals {
+		for _, b := range vals {
+			if a.Type() != b.Type() {
+				continue
+			}
+			if got, want := Equal(a).Contains(b), Compare(a, b) == 0; got != want {
+				t.Errorf("%v = %v: got %v", a, b, got)
+			}
+		}
+	}
+}

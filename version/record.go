@@ -195,6 +195,8 @@ type IndexRun struct {
 	Index uint32
 	First uint32 // index of its first page in the SST
 	Meta  am.RunMeta
+	// FilterBlocks is how many pages its filter has, which follow the run's: none, if the index isn't unique.
+	FilterBlocks uint32
 }
 
 // RunRecord is what the manifest says of a group run.
@@ -221,6 +223,7 @@ func (r RunRecord) Value() []byte {
 		b = binary.AppendUvarint(b, uint64(ix.Index))
 		b = binary.AppendUvarint(b, uint64(ix.First))
 		b = ix.Meta.Append(b)
+		b = binary.AppendUvarint(b, uint64(ix.FilterBlocks))
 	}
 	for _, p := range r.Gone.Parts() {
 		bits := tid.AppendBits(nil, p.Bits)
@@ -256,7 +259,11 @@ func DecodeRunRecord(key, value []byte) (RunRecord, error) {
 		if m, value, err = am.DecodeRunMeta(value); err != nil {
 			return r, err
 		}
-		r.Indexes = append(r.Indexes, IndexRun{uint32(id), uint32(first), m})
+		var blocks uint64
+		if blocks, value, err = uvarint(value); err != nil {
+			return r, err
+		}
+		r.Indexes = append(r.Indexes, IndexRun{uint32(id), uint32(first), m, uint32(blocks)})
 	}
 	var gone []tid.DeadSegment
 	for len(value) > 0 {

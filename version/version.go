@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"wideleaf/am"
+	"wideleaf/am/filter"
 	"wideleaf/catalog"
 	"wideleaf/heap"
 	"wideleaf/tid"
@@ -150,6 +151,8 @@ type Index struct {
 type GroupRun struct {
 	Record RunRecord
 	Runs   map[uint32]am.Run // by index ID; an index dropped since is missing
+	// Filters are those of unique indexes, read when first asked for and then kept.
+	Filters map[uint32]func() (*filter.Filter, error)
 }
 
 // Table is a table in a version.
