@@ -8,7 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"hash/fnv"
-	"io/fs"
+	iofs "io/fs"
 	"maps"
 	"math"
 	"reflect"
@@ -614,7 +614,7 @@ func badBatches(insert func(context.Context, *env, *Table, *Batch) error) map[st
 // exported lists the package's exported functions and methods.
 func exported(t *testing.T) []string {
 	t.Helper()
-	pkgs, err := parser.ParseDir(token.NewFileSet(), ".", func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
+	pkgs, err := parser.ParseDir(token.NewFileSet(), ".", func(f iofs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -646,8 +646,13 @@ func exported(t *testing.T) []string {
 // newEnv makes a database with rows in a segment and in the log, and indexes.
 func newEnv(t *testing.T) *env {
 	t.Helper()
+	return newEnvOn(t, vfs.NewMem())
+}
+
+func newEnvOn(t *testing.T, fs vfs.FS) *env {
+	t.Helper()
 	ctx := t.Context()
-	db := mustOpen(t, "db", testOptions(vfs.NewMem()))
+	db := mustOpen(t, "db", testOptions(fs))
 	t.Cleanup(func() { _ = db.Close() })
 	tb, err := db.CreateTable(ctx, "t", Column{Name: "a", Type: Int4, NotNull: true}, Column{Name: "s", Type: Text}, Column{Name: "f", Type: Float8})
 	if err != nil {
