@@ -49,6 +49,7 @@ type DB struct {
 
 	building sync.Mutex // guards builds
 	builds   []*indexBuild
+	damage   []error // see Damage
 
 	mu       sync.RWMutex
 	tables   map[string]*Table
@@ -77,6 +78,7 @@ func Open(dir string, o *Options) (*DB, error) {
 	st, err := store.Open(dir, store.Options{
 		FS:            opts.FS,
 		ReadOnly:      opts.ReadOnly,
+		Salvage:       opts.Salvage,
 		CacheBytes:    opts.share(cacheShare),
 		MemTableBytes: opts.share(memtableShare),
 		Logger:        opts.Logger,
@@ -108,6 +110,15 @@ func Open(dir string, o *Options) (*DB, error) {
 		}
 	}
 	return db, nil
+}
+
+// Damage tells what was wrong with a database that was opened with Options.Salvage, and what of it was left out, in the
+// order in which it was found. For others it is empty.
+func (db *DB) Damage() []error {
+	if db == nil {
+		return nil
+	}
+	return slices.Clone(db.damage)
 }
 
 // lastClose is what Close leaves for the next Open to compare with what it finds.

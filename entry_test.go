@@ -108,6 +108,7 @@ var entries = map[string]entry{
 		good:    func(context.Context, *env) error { return nil },
 	},
 	"DB.Metrics": {good: func(_ context.Context, e *env) error { return second(e.db.Metrics()) }},
+	"DB.Damage":  {offline: true, good: noError(func(e *env) { e.db.Damage() })},
 	"DB.Tables":  {offline: true, good: noError(func(e *env) { e.db.Tables() })},
 	"DB.Table": {
 		good: func(_ context.Context, e *env) error { return second(e.db.Table("t")) },

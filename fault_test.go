@@ -46,8 +46,8 @@ func (f *faults) MaybeError(op errorfs.Op) error {
 
 // What needs space on the disk, and what puts things there.
 var (
-	writes = []errorfs.OpKind{errorfs.OpFileWrite, errorfs.OpFileWriteAt, errorfs.OpCreate, errorfs.OpMkdirAll}
-	syncs  = []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo}
+	writes  = []errorfs.OpKind{errorfs.OpFileWrite, errorfs.OpFileWriteAt, errorfs.OpCreate, errorfs.OpMkdirAll}
+	flushes = []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo}
 )
 
 // life is what is done to a database whose disk fails, and what must be there afterwards.
@@ -170,7 +170,7 @@ func TestDiskFails(t *testing.T) {
 	}{
 		"full":    {&os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, writes, ErrFull, pgerr.DiskFull, 1},
 		"quota":   {syscall.EDQUOT, writes, ErrFull, pgerr.DiskFull, 13},
-		"sync":    {syscall.EIO, syncs, ErrReadOnly, pgerr.IOError, 1},
+		"sync":    {syscall.EIO, flushes, ErrReadOnly, pgerr.IOError, 1},
 		"write":   {syscall.EIO, writes, ErrReadOnly, pgerr.IOError, 7},
 		"dropped": {syscall.EROFS, writes, ErrReadOnly, pgerr.InsufficientPrivilege, 11},
 	} {

@@ -51,6 +51,10 @@ type Options struct {
 	AutovacuumVacuumScaleFactor float64
 	// ReadOnly opens an existing database without changing it. Default false.
 	ReadOnly bool
+	// Salvage opens a damaged database read-only, to get out what can be read: all rows and columns of which there is
+	// something. It verifies all pages first. Values that cannot be read are NULL, indexes are not used, and DB.Damage tells what
+	// is wrong and what was left out. Default false.
+	Salvage bool
 	// Logger receives what happens in the background. Default: slog.Default().
 	Logger *slog.Logger
 	// FS is the file system. Default: the operating system's.
@@ -125,6 +129,7 @@ func (o *Options) withDefaults() (Options, error) {
 	if out.AutovacuumVacuumScaleFactor == 0 {
 		out.AutovacuumVacuumScaleFactor = 0.2
 	}
+	out.ReadOnly = out.ReadOnly || out.Salvage
 	if out.Logger == nil {
 		out.Logger = slog.Default()
 	}

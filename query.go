@@ -97,7 +97,11 @@ func queryTable(ts version.TableSnapshot) *query.Table {
 	q.Sources = make([]heap.Source, 0, len(t.Segments)+len(t.Sealed)+1)
 	missing := heap.NewMissing(t.Def)
 	for _, s := range t.Segments {
-		q.Sources = append(q.Sources, missing.Source(s))
+		src := missing.Source(s)
+		if len(s.Lost) > 0 {
+			src = heap.Without(src, s.Lost)
+		}
+		q.Sources = append(q.Sources, src)
 	}
 	for _, s := range t.Sealed {
 		q.Sources = append(q.Sources, missing.Source(s.Tail.View(s.Rows)))

@@ -21,10 +21,11 @@ import (
 type recovered struct {
 	tables  map[uint32]*version.Table
 	groups  map[uint32]*version.Group
-	owner   map[uint32]uint32 // table of a group
-	loading map[uint32]bool   // tables that a crash left half filled
-	drop    [][]byte          // records of what a crash left half built
-	retired []uint64          // SSTs of those
+	owner   map[uint32]uint32    // table of a group
+	loading map[uint32]bool      // tables that a crash left half filled
+	lost    map[uint32]*tid.Dead // rows in tails that salvage could not read
+	drop    [][]byte             // records of what a crash left half built
+	retired []uint64             // SSTs of those
 }
 
 // recover builds the current version from the store's records and row blocks.
@@ -34,8 +35,16 @@ func (db *DB) recover() error {
 		groups:  map[uint32]*version.Group{},
 		owner:   map[uint32]uint32{},
 		loading: map[uint32]bool{},
+		lost:    map[uint32]*tid.Dead{},
 	}
-	for _, step := range []func(*recovered) error{db.recoverCatalog, db.recoverSegments, db.recoverRuns, db.recoverTails, db.recoverDeletes} {
+	for _, err := range db.store.Damage() {
+		db.damage = append(db.damage, wrap(db.dir, err))
+	}
+	steps := []func(*recovered) error{db.recoverCatalog, db.recoverIndexes, db.recoverSegments, db.recoverRuns, db.recoverTails, db.recoverDeletes}
+	if db.o.Salvage {
+		steps = []func(*recovered) error{db.recoverCatalog, db.recoverSegments, db.leaveOutColumns, db.salvageTails, db.recoverDeletes}
+	}
+	for _, step := range steps {
 		if err := step(r); err != nil {
 			return err
 		}
@@ -101,11 +110,30 @@ func damaged(what string, err error) error {
 	return &Error{Kind: ErrCorrupt, Code: pgerr.DataCorrupted, Message: what, Err: err}
 }
 
+// bad returns what is wrong, or notes it in a database that is opened to salvage what is left.
+func (db *DB) bad(err error) error {
+	if !db.o.Salvage {
+		return err
+	}
+	db.damage = append(db.damage, wrap(db.dir, err))
+	return nil
+}
+
+// records calls f for the records of a kind. When they can't be read to the end, a database that is opened to salvage
+// what is left goes without the others.
+func (db *DB) records(kind byte, f func(store.Record) error) error {
+	err := db.store.Records(kind, f)
+	if errors.Is(err, store.ErrCorrupt) {
+		return db.bad(err)
+	}
+	return err
+}
+
 func (db *DB) recoverCatalog(r *recovered) error {
-	err := db.store.Records(version.TablePrefix, func(rec store.Record) error {
+	err := db.records(version.TablePrefix, func(rec store.Record) error {
 		def, err := version.DecodeTable(rec.Value)
 		if err != nil {
-			return damaged("the definition of a table is damaged", err)
+			return db.bad(damaged("the definition of a table is damaged", err))
 		}
 		r.tables[def.ID] = &version.Table{Def: def}
 		return nil
@@ -113,22 +141,26 @@ func (db *DB) recoverCatalog(r *recovered) error {
 	if err != nil {
 		return err
 	}
-	if err := db.store.Records(version.LoadingPrefix, func(rec store.Record) error {
+	if err := db.records(version.LoadingPrefix, func(rec store.Record) error {
 		id, ok := version.LoadingTable(rec.Key)
 		if !ok || r.tables[id] == nil {
-			return damaged("the mark of a table being filled is damaged", nil)
+			return db.bad(damaged("the mark of a table being filled is damaged", nil))
 		}
 		r.loading[id] = true
 		return nil
 	}); err != nil {
 		return err
 	}
-	if err := db.store.Records(version.MiscPrefix, func(rec store.Record) error {
-		return json.Unmarshal(rec.Value, &db.sequence)
-	}); err != nil {
-		return err
-	}
-	return db.store.Records(version.IndexPrefix, func(rec store.Record) error {
+	return db.records(version.MiscPrefix, func(rec store.Record) error {
+		if err := json.Unmarshal(rec.Value, &db.sequence); err != nil {
+			return db.bad(damaged("the record of the last relation number is damaged", err))
+		}
+		return nil
+	})
+}
+
+func (db *DB) recoverIndexes(r *recovered) error {
+	return db.records(version.IndexPrefix, func(rec store.Record) error {
 		def, err := version.DecodeIndex(rec.Value)
 		if err != nil {
 			return damaged("the definition of an index is damaged", err)
@@ -163,18 +195,18 @@ func (db *DB) recoverCatalog(r *recovered) error {
 }
 
 func (db *DB) recoverSegments(r *recovered) error {
-	return db.store.Records(version.SegmentPrefix, func(rec store.Record) error {
+	return db.records(version.SegmentPrefix, func(rec store.Record) error {
 		sr, err := version.DecodeSegmentRecord(rec.Key, rec.Value)
 		if err != nil {
-			return damaged("the record of a segment is damaged", err)
+			return db.bad(damaged("the record of a segment is damaged", err))
 		}
 		t := r.tables[sr.Table]
 		if t == nil {
-			return damaged(fmt.Sprintf("the table of segment %d of relation %d is missing", sr.Segment, sr.Table), nil)
+			return db.bad(damaged(fmt.Sprintf("the table of segment %d of relation %d is missing", sr.Segment, sr.Table), nil))
 		}
 		s, err := vacuum.OpenSegment(db.store, db.cache, t.Def, sr)
 		if err != nil {
-			return fmt.Errorf("table %q, segment %d: %w", t.Def.Name, sr.Segment, err)
+			return db.bad(fmt.Errorf("table %q, segment %d: %w", t.Def.Name, sr.Segment, err))
 		}
 		t.Segments = append(t.Segments, s)
 		return nil
@@ -182,7 +214,7 @@ func (db *DB) recoverSegments(r *recovered) error {
 }
 
 func (db *DB) recoverRuns(r *recovered) error {
-	err := db.store.Records(version.RunPrefix, func(rec store.Record) error {
+	err := db.records(version.RunPrefix, func(rec store.Record) error {
 		rr, err := version.DecodeRunRecord(rec.Key, rec.Value)
 		if err != nil {
 			return damaged("the record of a run is damaged", err)
@@ -225,63 +257,88 @@ func (db *DB) recoverRuns(r *recovered) error {
 	return nil
 }
 
-// recoverTails rebuilds the tails from the row blocks. Where one segment ends and the next begins stands in the TIDs.
+// recoverTails rebuilds the tails from the row blocks.
 func (db *DB) recoverTails(r *recovered) error {
 	for _, t := range r.tables {
-		next := t.Def.First
-		if n := len(t.Segments); n > 0 {
-			next = t.Segments[n-1].Record.Segment + 1
-		}
-		var types []value.Type
-		var cols []*value.Vector
-		var tail *heap.Tail
-		begin := func(segment uint64) {
-			types, cols = types[:0], cols[:0]
-			for _, c := range t.Def.Stored(segment) {
-				types, cols = append(types, c.Type), append(cols, new(value.Vector))
-			}
-			tail = heap.NewTail(t.Def, segment)
-		}
-		seal := func() {
-			if tail.Len() > 0 {
-				t.Sealed = append(t.Sealed, version.Sealed{Tail: tail, Rows: tail.Len()})
-			}
-		}
-		begin(next)
-		err := db.store.RowBlocks(t.Def.ID, func(first tid.TID, block []byte) error {
-			if first.Segment() < next {
-				return damaged(fmt.Sprintf("row %s of table %q is both in the log and in a segment", first, t.Def.Name), nil)
-			}
-			if first.Segment() > tail.Segment() && first.Offset() == 0 {
-				seal()
-				begin(first.Segment())
-			}
-			if want := tid.New(tail.Segment(), 0) + tid.TID(tail.Len()); first != want {
-				return damaged(fmt.Sprintf("the rows of table %q from %s to %s are missing", t.Def.Name, want, first), nil)
-			}
-			for i := range cols {
-				cols[i].Reset(types[i])
-			}
-			rows, err := heap.DecodeRows(block, types, cols)
-			if err == nil && (rows == 0 || tail.Len()+rows > tid.SegmentRows) {
-				err = errors.New("it has too many rows")
-			}
-			if err != nil {
-				return damaged(fmt.Sprintf("the row block at %s of table %q is damaged", first, t.Def.Name), err)
-			}
-			tail.Append(cols, 0, rows)
-			return nil
-		})
-		if err != nil {
+		b := newTailBuilder(t)
+		if err := db.store.RowBlocks(t.Def.ID, 0, b.add); err != nil {
 			return err
 		}
-		if n := t.Def.Newest(); tail.Segment() < n { // columns were added or dropped after the last row
-			seal()
-			begin(n)
-		}
-		t.Active = version.NewActive(tail, tail.Len(), nil)
+		b.end()
 	}
 	return nil
+}
+
+// tailBuilder rebuilds a table's tails from row blocks in TID order. Where one segment ends and the next begins stands in
+// the TIDs.
+type tailBuilder struct {
+	t     *version.Table
+	first uint64 // segment: none before it can be in a tail
+	tail  *heap.Tail
+	types []value.Type
+	cols  []*value.Vector
+	lost  map[uint64]*tid.Bits // rows by segment that could not be read; nil: there must be none
+}
+
+func newTailBuilder(t *version.Table) *tailBuilder {
+	b := &tailBuilder{t: t, first: t.Def.First}
+	if n := len(t.Segments); n > 0 {
+		b.first = t.Segments[n-1].Record.Segment + 1
+	}
+	b.begin(b.first)
+	return b
+}
+
+// begin begins the tail of a segment.
+func (b *tailBuilder) begin(segment uint64) {
+	if b.tail != nil && b.tail.Len() > 0 {
+		b.t.Sealed = append(b.t.Sealed, version.Sealed{Tail: b.tail, Rows: b.tail.Len()})
+	}
+	b.tail = heap.NewTail(b.t.Def, segment)
+	b.types, b.cols = b.types[:0], b.cols[:0]
+	for _, c := range b.t.Def.Stored(segment) {
+		b.types, b.cols = append(b.types, c.Type), append(b.cols, new(value.Vector))
+	}
+}
+
+// add adds the block whose first row is first; after an error none of its rows is there.
+func (b *tailBuilder) add(first tid.TID, block []byte) error {
+	name := b.t.Def.Name
+	if first.Segment() < b.first {
+		return damaged(fmt.Sprintf("row %s of table %q is both in the log and in a segment", first, name), nil)
+	}
+	if first.Segment() > b.tail.Segment() && first.Offset() == 0 {
+		b.begin(first.Segment())
+	}
+	if b.lost != nil {
+		b.skip(first)
+	}
+	if want := b.next(); first != want {
+		return damaged(fmt.Sprintf("the rows of table %q from %s to %s are missing", name, want, first), nil)
+	}
+	for i := range b.cols {
+		b.cols[i].Reset(b.types[i])
+	}
+	rows, err := heap.DecodeRows(block, b.types, b.cols)
+	if err == nil && (rows == 0 || b.tail.Len()+rows > tid.SegmentRows) {
+		err = errors.New("it has too many rows")
+	}
+	if err != nil {
+		return damaged(fmt.Sprintf("the row block at %s of table %q is damaged", first, name), err)
+	}
+	b.tail.Append(b.cols, 0, rows)
+	return nil
+}
+
+// next returns the TID after the last row.
+func (b *tailBuilder) next() tid.TID { return tid.New(b.tail.Segment(), 0) + tid.TID(b.tail.Len()) }
+
+// end makes the last tail the active one.
+func (b *tailBuilder) end() {
+	if n := b.t.Def.Newest(); b.tail.Segment() < n { // columns were added or dropped after the last row
+		b.begin(n)
+	}
+	b.t.Active = version.NewActive(b.tail, b.tail.Len(), nil)
 }
 
 // compareLastClose refuses a database that has lost rows since it was closed.
@@ -292,20 +349,27 @@ func (db *DB) compareLastClose() error {
 	}
 	var last lastClose
 	if err := json.Unmarshal(final, &last); err != nil {
-		return damaged("the account of the last close is damaged", err)
+		return db.bad(damaged("the account of the last close is damaged", err))
 	}
 	for id, next := range last.Next {
 		ts, ok := db.versions.AcquireTable(id)
 		if !ok {
-			return damaged(fmt.Sprintf("the table with relation number %d is missing", id), nil)
+			if err := db.bad(damaged(fmt.Sprintf("the table with relation number %d is missing", id), nil)); err != nil {
+				return err
+			}
+			continue
 		}
 		got, dead := ts.LastTID(), ts.Dead().Rows()
 		ts.Release()
 		if want := last.Dead[id]; dead != want {
-			return damaged(fmt.Sprintf("table %q has %d deleted rows, it had %d at the last close", ts.Table.Def.Name, dead, want), nil)
+			if err := db.bad(damaged(fmt.Sprintf("table %q has %d deleted rows, it had %d at the last close", ts.Table.Def.Name, dead, want), nil)); err != nil {
+				return err
+			}
 		}
 		if got < next {
-			return damaged(fmt.Sprintf("the rows of table %q from %s to %s were there at the last close and are missing", ts.Table.Def.Name, got, next), nil)
+			if err := db.bad(damaged(fmt.Sprintf("the rows of table %q from %s to %s were there at the last close and are missing", ts.Table.Def.Name, got, next), nil)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

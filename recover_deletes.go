@@ -1,6 +1,7 @@
 package wideleaf
 
 import (
+	"errors"
 	"fmt"
 
 	"wideleaf/store"
@@ -34,10 +35,10 @@ func (db *DB) recoverDeletes(r *recovered) error {
 		}
 		return damaged(fmt.Sprintf("the deletes of segment %d of %s are damaged", segment, name), err)
 	}
-	if err := db.store.Records(version.DeadPrefix, func(rec store.Record) error {
+	if err := db.records(version.DeadPrefix, func(rec store.Record) error {
 		table, p, err := version.DecodeDead(rec.Key, rec.Value)
 		if err != nil || parts[table] == nil {
-			return lost(table, p.Segment, err)
+			return db.bad(lost(table, p.Segment, err))
 		}
 		if holes := parts[table][p.Segment].Bits; holes != nil {
 			p.Bits.Or(holes)
@@ -53,25 +54,42 @@ func (db *DB) recoverDeletes(r *recovered) error {
 		db.deletes = max(db.deletes, d.Number)
 		before, gone, err := version.DecodeDelete(d.Rows)
 		if err != nil || parts[d.Table] == nil {
-			return lost(d.Table, d.Segment, err)
+			return db.bad(lost(d.Table, d.Segment, err))
 		}
 		p := parts[d.Table][d.Segment]
 		if p.Rows != before || p.Last >= d.Number || p.Bits != nil && p.Bits.Overlaps(gone) {
-			return lost(d.Table, d.Segment, fmt.Errorf("one of %d rows follows %d deleted rows, of which %d are there", gone.Count(), before, p.Rows))
+			err := db.bad(lost(d.Table, d.Segment, fmt.Errorf("one of %d rows follows %d deleted rows, of which %d are there", gone.Count(), before, p.Rows)))
+			if err != nil {
+				return err
+			}
 		}
 		if p.Bits != nil {
 			gone.Or(p.Bits)
 		}
 		parts[d.Table][d.Segment] = tid.DeadSegment{Segment: d.Segment, Rows: gone.Count(), Bits: gone, Commits: p.Commits + 1, Last: d.Number}
 		return nil
-	}); err != nil {
+	}); errors.Is(err, store.ErrCorrupt) {
+		if err := db.bad(err); err != nil {
+			return err
+		}
+	} else if err != nil {
 		return err
 	}
 	for id, t := range r.tables {
 		var all []tid.DeadSegment
+		for _, p := range r.lost[id].Parts() {
+			if q := parts[id][p.Segment]; q.Bits != nil {
+				p.Bits.Or(q.Bits)
+				p.Rows = p.Bits.Count()
+			}
+			parts[id][p.Segment] = p
+		}
 		for seg, p := range parts[id] {
 			if n := rows[id][seg]; p.Bits.Max() >= n {
-				return lost(id, seg, fmt.Errorf("row %s of them is not there", tid.New(seg, uint16(p.Bits.Max()))))
+				if err := db.bad(lost(id, seg, fmt.Errorf("row %s of them is not there", tid.New(seg, uint16(p.Bits.Max()))))); err != nil {
+					return err
+				}
+				continue
 			}
 			all = append(all, p)
 		}

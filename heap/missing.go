@@ -26,31 +26,35 @@ func NewMissing(def *catalog.Table) Missing {
 
 // Source returns src, as the definition wants it read.
 func (m Missing) Source(src Source) Source {
-	if src.Number() >= m.before {
+	segment := src.Number()
+	if segment >= m.before {
 		return src
 	}
-	return filled{src, m.def}
+	return filled{src, func(attno int) (value.Value, bool) {
+		i := m.def.Column(attno)
+		if i < 0 {
+			return value.Value{}, false
+		}
+		c := &m.def.Columns[i]
+		return c.Missing, c.First > segment && !c.Missing.IsNull()
+	}}
 }
 
-// filled is a source whose rows all have the same value in columns added after them.
+// Without returns src with columns that are not to be read: all their values are NULL.
+func Without(src Source, attnos map[int]bool) Source {
+	return filled{src, func(attno int) (value.Value, bool) { return value.Value{}, attnos[attno] }}
+}
+
+// filled is a source some of whose columns have the same value in all rows. constant returns it; ok is false when the
+// source itself knows.
 type filled struct {
 	Source
-	def *catalog.Table
-}
-
-// missing returns the value that all rows have in a column; ok is false when the source itself knows.
-func (f filled) missing(attno int) (v value.Value, ok bool) {
-	i := f.def.Column(attno)
-	if i < 0 {
-		return v, false
-	}
-	c := &f.def.Columns[i]
-	return c.Missing, c.First > f.Number() && !c.Missing.IsNull()
+	constant func(attno int) (v value.Value, ok bool)
 }
 
 // Select is Source's.
 func (f filled) Select(ctx context.Context, attno int, r value.Ranges, cand, out []uint64) error {
-	v, ok := f.missing(attno)
+	v, ok := f.constant(attno)
 	if !ok {
 		return f.Source.Select(ctx, attno, r, cand, out)
 	}
@@ -62,7 +66,7 @@ func (f filled) Select(ctx context.Context, attno int, r value.Ranges, cand, out
 
 // Gather is Source's.
 func (f filled) Gather(ctx context.Context, attno int, offs []uint16, dst *value.Vector) error {
-	v, ok := f.missing(attno)
+	v, ok := f.constant(attno)
 	if !ok {
 		return f.Source.Gather(ctx, attno, offs, dst)
 	}
@@ -74,7 +78,7 @@ func (f filled) Gather(ctx context.Context, attno int, offs []uint16, dst *value
 
 // Column is Source's.
 func (f filled) Column(ctx context.Context, attno int, dst *value.Vector) error {
-	v, ok := f.missing(attno)
+	v, ok := f.constant(attno)
 	if !ok {
 		return f.Source.Column(ctx, attno, dst)
 	}

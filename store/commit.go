@@ -69,10 +69,11 @@ func writeOptions(sync bool) *pebble.WriteOptions {
 	return pebble.NoSync
 }
 
-// RowBlocks calls f for the row blocks of a table in TID order. The block's memory is valid during the call only.
-func (db *DB) RowBlocks(table uint32, f func(first tid.TID, block []byte) error) error {
-	lower := binary.BigEndian.AppendUint32([]byte{spaceRows}, table)
-	return db.each(lower, after(lower), func(key, value []byte) error {
+// RowBlocks calls f for the row blocks of a table whose first row is not before from, in TID order. The block's memory is
+// valid during the call only.
+func (db *DB) RowBlocks(table uint32, from tid.TID, f func(first tid.TID, block []byte) error) error {
+	upper := after(binary.BigEndian.AppendUint32([]byte{spaceRows}, table))
+	return db.each(appendRowKey(nil, table, from), upper, func(key, value []byte) error {
 		if len(key) != rowKeySize {
 			return corrupt("row blocks", "there is a key of %d bytes", len(key))
 		}

@@ -180,7 +180,7 @@ func small(t *testing.T, clean bool) (fs *vfs.MemFS, check func(*DB) error) {
 	}
 	return fs, func(db *DB) error {
 		var rows, recs []string
-		err := db.RowBlocks(1, func(first tid.TID, block []byte) error {
+		err := db.RowBlocks(1, 0, func(first tid.TID, block []byte) error {
 			rows = append(rows, fmt.Sprintf("%d=%s", first, block))
 			return nil
 		})

@@ -239,6 +239,8 @@ func (db *DB) openPebble(create bool) (err error) {
 			err = fmt.Errorf("%w in %q", ErrNotFound, db.dir)
 		case errors.Is(err, pebble.ErrDBDoesNotExist), !create && errors.Is(err, fs.ErrNotExist):
 			err = corrupt("MANIFEST or a file it names", "%s", pebbleText(err))
+		case strings.Contains(err.Error(), "key=value"):
+			err = corrupt("OPTIONS", "%s", pebbleText(err))
 		case pebble.IsCorruptionError(err), strings.Contains(err.Error(), "object size mismatch"):
 			err = corrupt("Pebble store", "%s", pebbleText(err))
 		case strings.Contains(err.Error(), "unknown format major version"):

@@ -116,7 +116,7 @@ func commitRows(t testing.TB, c *Commit, table uint32, first tid.TID, block stri
 // rowBlocks lists a table's row blocks as "TID=block".
 func rowBlocks(t testing.TB, db *DB, table uint32) (out []string) {
 	t.Helper()
-	err := db.RowBlocks(table, func(first tid.TID, block []byte) error {
+	err := db.RowBlocks(table, 0, func(first tid.TID, block []byte) error {
 		out = append(out, fmt.Sprintf("%d=%s", first, block))
 		return nil
 	})

@@ -32,6 +32,7 @@ type Segment struct {
 	heap.Source
 	Stored *heap.Segment
 	Record SegmentRecord
+	Lost   map[int]bool // columns that can't be read, by attno, in a database opened to salvage what is left
 }
 
 // Sealed is a full tail that waits to be flushed.
