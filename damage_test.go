@@ -299,3 +299,72 @@ func TestSalvageColumns(t *testing.T) {
 		t.Errorf("insert: %v, want ErrReadOnly", err)
 	}
 }
+
+// Of rows that wait in the log, a salvage open loses those that are in the damaged place, and no others; deleted rows stay
+// deleted.
+func TestSalvageRows(t *testing.T) {
+	ctx := t.Context()
+	fs := vfs.NewCrashableMem()
+	db := mustOpen(t, "db", testOptions(fs))
+	tb, err := db.CreateTable(ctx, "t", intColumns(3)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rows = 20_000
+	for i := 0; i < rows; {
+		b := tb.NewBatch()
+		for range 40 {
+			if err := b.Append(i, rand.Int32(), rand.Int32()); err != nil {
+				t.Fatal(err)
+			}
+			i++
+		}
+		if err := tb.InsertBatch(ctx, b, NoSync); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := tb.DeleteWhere(ctx, "c1 < 100 or c1 >= 19900"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name, content := "", []byte(nil)
+	for n, c := range filesOf(t, fs) {
+		if strings.HasSuffix(n, ".sst") && len(c) > len(content) {
+			name, content = n, slices.Clone(c)
+		}
+	}
+	content[len(content)/2] ^= 1
+	hurt := damage(t, fs, name, content)
+	if _, err := Open("db", testOptions(hurt)); !errors.Is(err, ErrCorrupt) || !namesPlace(err, name) {
+		t.Errorf("open: %v, want ErrCorrupt for %s", err, name)
+	}
+	o := testOptions(hurt)
+	o.Salvage = true
+	db = mustOpen(t, "db", o)
+	defer func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if len(db.Damage()) == 0 {
+		t.Error("nothing is told")
+	}
+	if tb, err = db.Table("t"); err != nil {
+		t.Fatal(err)
+	}
+	n, last := 0, int64(0)
+	for r, err := range tb.Query().Select("ctid", "c1").Rows(ctx) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf("(0,%d)", r[1].Int()); r[0].String() != want || r[1].Int() < 100 || r[1].Int() >= 19_900 {
+			t.Fatalf("row %v", r)
+		}
+		n, last = n+1, r[1].Int()
+	}
+	if n >= rows-200 || n < rows-200-4000 || last != 19_899 {
+		t.Errorf("%d rows of %d, the last is %d; told: %v", n, rows-200, last, db.Damage())
+	}
+}
