@@ -49,7 +49,8 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.AddCommand(newCompareCommand(), newDumpCommand(), newInsertCommand(), newLoadCommand(), newQueryCommand())
+	root.AddCommand(newCompareCommand(), newDumpCommand(), newInsertCommand(), newLoadCommand(), newMutateCommand(), newQueryCommand(),
+		newVacuumCommand())
 	return root
 }
 
