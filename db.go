@@ -41,6 +41,7 @@ type DB struct {
 	versions  *version.Set
 	pool      *vacuum.Pool
 	committer committer
+	snapshots sync.Map     // those that are held, as keys
 	deletes   uint64       // number of the last delete in the log; the leader's
 	pressure  atomic.Int64 // see measurePressure
 

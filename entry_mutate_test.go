@@ -98,6 +98,53 @@ var mutating = map[string]entry{
 			},
 		},
 	},
+	"Tx.DeleteWhere": {good: func(ctx context.Context, e *env) error { return second(e.tx.DeleteWhere(ctx, e.t, "a = 1")) },
+		bad: map[string]func(ctx context.Context, e *env) error{
+			"42703 unknown column": func(ctx context.Context, e *env) error { return second(e.tx.DeleteWhere(ctx, e.t, "nothing = 1")) },
+			"22023 other database": func(ctx context.Context, e *env) error { return second(e.tx.DeleteWhere(ctx, e.other, "c1 = 1")) },
+			"22023 no table":       func(ctx context.Context, e *env) error { return second(e.tx.DeleteWhere(ctx, nil, "a = 1")) },
+		}},
+	"Tx.UpdateWhere": {good: func(ctx context.Context, e *env) error { return second(e.tx.UpdateWhere(ctx, e.t, "a = 1", "a = 2")) },
+		bad: map[string]func(ctx context.Context, e *env) error{
+			"22012 division": func(ctx context.Context, e *env) error {
+				return second(e.tx.UpdateWhere(ctx, e.t, "true", "a = a / 0"))
+			},
+			"23502 NULL": func(ctx context.Context, e *env) error { return second(e.tx.UpdateWhere(ctx, e.t, "true", "a = null")) },
+		}},
+	"DB.Snapshot": {offline: false, good: func(_ context.Context, e *env) error {
+		s, err := e.db.Snapshot()
+		s.Release()
+		s.Release()
+		return err
+	}},
+	"Snapshot.Release": {offline: true, good: noError(func(*env) { new(Snapshot).Release() })},
+	"Snapshot.Query": {
+		good: func(ctx context.Context, e *env) error {
+			s, err := e.db.Snapshot()
+			if err != nil {
+				return err
+			}
+			defer s.Release()
+			return second(s.Query(e.t).Count(ctx))
+		},
+		bad: map[string]func(ctx context.Context, e *env) error{
+			"22023 zero":     func(ctx context.Context, e *env) error { return second(new(Snapshot).Query(e.t).Count(ctx)) },
+			"22023 no table": func(ctx context.Context, e *env) error { return second(new(Snapshot).Query(nil).Count(ctx)) },
+			"55000 released": func(ctx context.Context, e *env) error {
+				s, _ := e.db.Snapshot()
+				if s == nil {
+					return nil // closed
+				}
+				s.Release()
+				return second(s.Query(e.t).Count(ctx))
+			},
+			"25006 delete": func(ctx context.Context, e *env) error {
+				s, _ := e.db.Snapshot()
+				defer s.Release()
+				return second(s.Query(e.t).Delete(ctx))
+			},
+		},
+	},
 	"Table.Vacuum": {changes: true, good: func(ctx context.Context, e *env) error { return second(e.t.Vacuum(ctx, VacuumOptions{Full: true})) }},
 	"VacuumReport.String": {
 		offline: true,

@@ -20,10 +20,15 @@ type Metrics struct {
 	Sorts                int64 // of pending rows into mini-runs, in the background
 	FlushTime, MergeTime time.Duration
 	EntriesMerged        int64
-	BytesFlushed         int64   // pages written by flushes
-	BytesMerged          int64   // pages written by merges
-	VersionsHeld         int     // versions that readers hold, the current one included
-	RetiredFiles         int     // files that wait for readers before they are freed
+	BytesFlushed         int64         // pages written by flushes
+	BytesMerged          int64         // pages written by merges
+	VersionsHeld         int           // versions that readers hold, the current one included
+	RetiredFiles         int           // files that wait for readers before they are freed
+	SnapshotsHeld        int           // of DB.Snapshot
+	OldestSnapshot       time.Duration // how long ago the oldest of these was taken
+	DeadRows             int64         // deleted rows that are still stored, over all tables
+	Purges, Rewrites     int64         // index runs, and segments, written anew without deleted rows or dropped
+	VacuumTime           time.Duration
 	Backlog              float64 // of sealed tails and runs: writers are slowed from 0.75 on and wait at 1
 	BackgroundError      error   // of the last job, nil when it succeeded
 
@@ -40,6 +45,10 @@ func (db *DB) Metrics() (Metrics, error) {
 	sn := db.versions.Acquire()
 	for _, t := range sn.Version().Tables() {
 		m.Tables++
+		m.DeadRows += sn.Dead(t.Def.ID).Rows()
+		for _, seg := range t.Segments {
+			m.DeadRows -= int64(seg.Rows() - seg.Stored.Rows())
+		}
 		m.Segments += len(t.Segments)
 		visible, most, indexes := sn.Visible(t.Def.ID), int64(0), 0
 		for _, g := range t.Groups {
@@ -60,6 +69,8 @@ func (db *DB) Metrics() (Metrics, error) {
 	m.Flushes, m.Merges, m.FlushTime, m.MergeTime = st.Flushes, st.Merges, st.FlushTime, st.MergeTime
 	m.EntriesMerged, m.BytesFlushed, m.BytesMerged = st.EntriesMerged, st.BytesFlushed, st.BytesMerged
 	m.VersionsHeld, m.RetiredFiles = db.versions.Held()
+	m.SnapshotsHeld, m.OldestSnapshot = db.held()
+	m.Purges, m.Rewrites, m.VacuumTime = st.Purges, st.Rewrites, st.VacuumTime
 	m.Backlog = float64(db.pressure.Load()) / pressureFull
 	m.BackgroundError = wrap("", db.pool.Err())
 	m.Store = db.store.Metrics()

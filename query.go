@@ -22,6 +22,8 @@ type Row []Value
 // whole commits up to the newest. A Query belongs to one goroutine; it may be run any number of times.
 type Query struct {
 	t       *Table
+	at      bool // of a snapshot, not of the table as it is
+	snap    *Snapshot
 	where   []string
 	exprs   []sql.Expr
 	selects []string
@@ -145,14 +147,22 @@ func (q *Query) pred(def *catalog.Table) (*query.Pred, error) {
 	return query.Bind(sql.And(exprs...), def)
 }
 
-// run calls f with the table as it is now, under a context that also ends when the database is closed.
+// acquire takes a snapshot of the table as the query reads it.
+func (q *Query) acquire() (version.TableSnapshot, error) {
+	if q.at {
+		return q.snap.table(q.t)
+	}
+	return q.t.acquire()
+}
+
+// run calls f with the table as it is now, or was, under a context that also ends when the database is closed.
 func (q *Query) run(ctx context.Context, f func(context.Context, *query.Table) error) error {
 	if err := q.t.enter(); err != nil {
 		return err
 	}
 	db := q.t.db
 	defer db.leave()
-	ts, err := q.t.acquire()
+	ts, err := q.acquire()
 	if err != nil {
 		return err
 	}

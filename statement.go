@@ -73,6 +73,9 @@ func (q *Query) changeable(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if q.at {
+		return &Error{Kind: ErrReadOnly, Code: pgerr.ReadOnlySQLTransaction, Object: q.t.Name(), Message: "a snapshot can't be changed"}
+	}
 	if q.orderBy != "" || q.limited || q.offset != 0 {
 		return &Error{Kind: ErrInvalid, Code: pgerr.FeatureNotSupported, Object: q.t.Name(),
 			Message: "DELETE and UPDATE take no ORDER BY, LIMIT or OFFSET"}

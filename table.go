@@ -157,6 +157,8 @@ type Tx struct {
 	db      *DB
 	batches []*Batch // one a definition of a table, in the order of first use
 	bytes   int64
+	tables  []*txTable        // of which rows are deleted
+	snap    *version.Snapshot // that these were found in
 	done    bool
 }
 
@@ -171,7 +173,7 @@ func (db *DB) Update(ctx context.Context, f func(*Tx) error, opts ...CommitOptio
 		return &Error{Kind: ErrInvalid, Code: codeInvalidParameter, Message: "Update needs a function"}
 	}
 	tx := &Tx{db: db}
-	defer func() { tx.done = true }()
+	defer tx.end()
 	err := f(tx)
 	tx.done = true
 	if err != nil {
@@ -190,7 +192,12 @@ func (db *DB) Update(ctx context.Context, f func(*Tx) error, opts ...CommitOptio
 				ops = append(ops, op)
 			}
 		}
-		if err := db.insert(ctx, ops, opts); err != errAltered {
+		dels := tx.deletes()
+		err := db.change(ctx, ops, dels, opts)
+		switch {
+		case (err == errMoved || err == errAltered) && len(dels) > 0:
+			return concurrentUpdate(dels[0].table)
+		case err != errAltered:
 			return err
 		}
 	}

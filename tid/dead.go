@@ -116,6 +116,24 @@ func (d *Dead) With(parts ...DeadSegment) *Dead {
 	return c
 }
 
+// Or returns the rows of both sets.
+func (d *Dead) Or(o *Dead) *Dead {
+	if o.Rows() == 0 {
+		return d
+	}
+	parts := slices.Clone(o.parts)
+	for i, p := range parts {
+		if old := d.Part(p.Segment); old.Bits != nil {
+			old.Bits, p.Bits = new(Bits), old.Bits
+			*old.Bits = *p.Bits
+			old.Bits.Or(o.parts[i].Bits)
+			old.Rows = old.Bits.Count()
+			parts[i] = old
+		}
+	}
+	return d.With(parts...)
+}
+
 // Less returns the rows that are not in o, a set that shares d's bitsets where it can.
 func (d *Dead) Less(o *Dead) *Dead {
 	if d.Rows() == 0 || o.Rows() == 0 {
