@@ -20,8 +20,12 @@ import (
 // where the checksum covers everything from the encoding on, and everything before the synced offset was on disk when
 // the chunk was written. What Pebble cannot read it takes for the log's end, unless a chunk of a later block says that
 // it was synced: damage among the last 32 KiB, or in many small commits after a crash, drops commits without a word.
-// checkLog looks for such a chunk in the rest of the same block as well, so that only what the last sync wrote can
-// vanish.
+// checkLog looks for such a chunk in the rest of the same block as well.
+//
+// The synced offset is a lower bound only: Pebble does not count the blocks that were full when they were written, most of a
+// large commit. But it grows with every sync. When it has grown twice among the chunks after the damage, the second of these
+// syncs began when the damaged chunk had been handed over for writing, and so covered it. So only what the last two syncs
+// wrote can vanish.
 const (
 	logBlockSize  = 32 << 10
 	logHeaderSize = 19
@@ -52,6 +56,8 @@ func logChunk(b []byte, log uint32) (size int, synced uint64, ok bool) {
 func checkLog(r io.Reader, log uint32) (bad uint64, damaged bool, err error) {
 	buf := make([]byte, logBlockSize)
 	ended := false // at bad
+	growths := -1  // of the synced offset after bad
+	last := uint64(0)
 	for start := uint64(0); ; start += logBlockSize {
 		n, err := io.ReadFull(r, buf)
 		if n == 0 || err != nil && err != io.ErrUnexpectedEOF {
@@ -63,8 +69,15 @@ func checkLog(r io.Reader, log uint32) (bad uint64, damaged bool, err error) {
 		for b := buf[:n]; len(b) > 0; {
 			size, synced, ok := logChunk(b, log)
 			switch {
-			case ok && ended && synced > bad:
-				return bad, true, nil
+			case ok && ended:
+				if growths < 0 || synced > last {
+					growths++
+					last = synced
+				}
+				if synced > bad || growths >= 2 {
+					return bad, true, nil
+				}
+				b = b[size:]
 			case ok:
 				b = b[size:]
 			case ended:
