@@ -68,6 +68,11 @@ func (b *binder) condition(e sql.Expr, want bool, clause string) (*Pred, error) 
 		if isLike(e.Op) {
 			return b.like(e, want)
 		}
+		if op, ok := arrayOps[e.Op]; ok {
+			return b.arrays(op, e, want)
+		}
+	case *sql.Quantified:
+		return b.quantified(e, want)
 	case *sql.Between:
 		return b.between(e, want)
 	case *sql.In:
@@ -140,10 +145,10 @@ func (b *binder) operand(e sql.Expr) (operand, error) {
 		}
 		c := &b.table.Columns[i]
 		return operand{typ: typeOf(c.Type), col: c}, nil
-	case *sql.Logic, *sql.Between, *sql.In, *sql.Is, *sql.Distinct:
+	case *sql.Logic, *sql.Between, *sql.In, *sql.Is, *sql.Distinct, *sql.Quantified:
 		return operand{typ: boolType, expr: e}, nil
 	case *sql.Binary:
-		if isComparison(e.Op) || isLike(e.Op) {
+		if _, array := arrayOps[e.Op]; array || isComparison(e.Op) || isLike(e.Op) {
 			return operand{typ: boolType, expr: e}, nil
 		}
 		return b.operator(e)

@@ -58,6 +58,9 @@ func mix(h, x uint64) uint64 {
 
 // equal reports whether two Preds are the same but for the order of arguments that hashes alike.
 func equal(p, q *Pred) bool {
+	if p.Kind == Array && q.Kind == Array {
+		return p.Attno == q.Attno && p.Match.Equal(q.Match)
+	}
 	return p == q || p.sum == q.sum && p.Kind == q.Kind && p.Attno == q.Attno && p.Ranges.Nulls == q.Ranges.Nulls &&
 		slices.Equal(p.Ranges.Words, q.Ranges.Words) && slices.Equal(p.Ranges.Strings, q.Ranges.Strings) &&
 		slices.EqualFunc(p.Args, q.Args, equal)
@@ -145,6 +148,8 @@ func negate(p *Pred) *Pred {
 	switch p.Kind {
 	case True, False:
 		return constantPred(p.Kind == False)
+	case Array:
+		return join(Or, arrayPred(p.Attno, p.Type, p.Match.Complement()), columnPred(p.Attno, p.Type, value.Ranges{Nulls: true}))
 	case Column:
 		r := p.Ranges.Complement(p.Type)
 		r.Nulls = !p.Ranges.Nulls

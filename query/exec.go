@@ -7,6 +7,7 @@ import (
 
 	"wideleaf/heap"
 	"wideleaf/tid"
+	"wideleaf/value"
 )
 
 // executor answers one question about one table. It belongs to one goroutine.
@@ -23,7 +24,8 @@ type executor struct {
 	rows      float64 // not deleted
 	stored    float64 // deleted or not
 	estimates map[*Pred]estimate
-	half      bool // it runs beside another, and starts no more
+	half      bool         // it runs beside another, and starts no more
+	arrays    value.Vector // the column that matchArrays looks at
 }
 
 func newExecutor(ctx context.Context, t *Table) *executor {
@@ -183,6 +185,28 @@ func (e *executor) holds(src heap.Source, p *Pred, cand, out []uint64) error {
 			cand = nil
 		}
 		return src.Select(e.ctx, p.Attno, p.Ranges, cand, out)
+	case Array:
+		return e.matchArrays(src, p, cand, out)
+	}
+	return nil
+}
+
+// matchArrays is holds for a condition on arrays.
+func (e *executor) matchArrays(src heap.Source, p *Pred, cand, out []uint64) error {
+	if none(cand) {
+		return nil
+	}
+	v := &e.arrays
+	v.Reset(p.Type)
+	if err := src.Column(e.ctx, p.Attno, v); err != nil {
+		return err
+	}
+	for w, x := range cand {
+		for ; x != 0; x &= x - 1 {
+			if i := w<<6 + bits.TrailingZeros64(x); i < v.N && !v.IsNull(i) && p.Match.Holds(v.Str[i]) {
+				out[w] |= x & -x
+			}
+		}
 	}
 	return nil
 }

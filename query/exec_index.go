@@ -90,7 +90,7 @@ func (e *executor) fetchBoth(a, b term) (*tid.Set, error) {
 	for i, t := range []term{a, b} {
 		g.Go(func() (err error) {
 			own := *e // executors belong to one goroutine
-			own.ctx, own.estimates, own.half = ctx, nil, true
+			own.ctx, own.estimates, own.half, own.arrays = ctx, nil, true, value.Vector{}
 			sets[i], err = own.fetch(t, nil)
 			return err
 		})

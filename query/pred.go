@@ -18,6 +18,7 @@ const (
 	And                // all of Args hold
 	Or                 // one of Args holds
 	Column             // the value of the column Attno is in Ranges
+	Array              // the array in the column Attno is in Match
 )
 
 // Pred is a bound condition. It holds exactly for the rows for which the condition is TRUE: what SQL's third truth
@@ -28,9 +29,10 @@ const (
 type Pred struct {
 	Kind   Kind
 	Args   []*Pred      // And, Or
-	Attno  int          // Column
-	Type   value.Type   // Column: the column's type
+	Attno  int          // Column, Array
+	Type   value.Type   // Column, Array: the column's type
 	Ranges value.Ranges // Column: neither empty nor the whole type and NULL
+	Match  *value.ArrayMatch
 
 	sum uint64 // hash of all the above, by which Bind finds equal terms
 }
@@ -41,7 +43,7 @@ func (p *Pred) Columns() []int {
 	seen := map[int]bool{}
 	var walk func(*Pred)
 	walk = func(p *Pred) {
-		if p.Kind == Column && !seen[p.Attno] {
+		if (p.Kind == Column || p.Kind == Array) && !seen[p.Attno] {
 			seen[p.Attno] = true
 			out = append(out, p.Attno)
 		}
@@ -74,6 +76,9 @@ func (p *Pred) Eval(get func(attno int) value.Value) bool {
 		return false
 	case Column:
 		return p.Ranges.Contains(get(p.Attno))
+	case Array:
+		v := get(p.Attno)
+		return !v.IsNull() && p.Match.Holds(v.Str())
 	}
 	return false
 }
@@ -94,6 +99,8 @@ func (p *Pred) write(b *strings.Builder, nested bool) {
 	case Column:
 		b.WriteString("$" + strconv.Itoa(p.Attno))
 		p.writeRanges(b)
+	case Array:
+		b.WriteString("$" + strconv.Itoa(p.Attno) + " " + p.Match.String())
 	default:
 		word := " and "
 		if p.Kind == Or {

@@ -67,6 +67,14 @@ type Unary struct {
 	At  int
 }
 
+// Quantified is Left Op ANY (Right), or ALL.
+type Quantified struct {
+	Op          string
+	Left, Right Expr
+	All         bool
+	At          int // of the operator
+}
+
 // Distinct is Left IS [NOT] DISTINCT FROM Right.
 type Distinct struct {
 	Left, Right Expr
@@ -138,19 +146,20 @@ type Call struct {
 type GoValue struct{ Type string }
 
 // Pos returns where errors about the expression point.
-func (e *Column) Pos() int   { return e.At }
-func (e *Literal) Pos() int  { return e.At }
-func (e *Param) Pos() int    { return e.At }
-func (e *Cast) Pos() int     { return e.Arg.Pos() }
-func (e *Binary) Pos() int   { return e.At }
-func (e *Unary) Pos() int    { return e.At }
-func (e *Distinct) Pos() int { return e.At }
-func (e *Between) Pos() int  { return e.At }
-func (e *In) Pos() int       { return e.At }
-func (e *Is) Pos() int       { return e.At }
-func (e *Logic) Pos() int    { return e.At }
-func (e *Call) Pos() int     { return e.At }
-func (e *GoValue) Pos() int  { return 0 }
+func (e *Column) Pos() int     { return e.At }
+func (e *Literal) Pos() int    { return e.At }
+func (e *Param) Pos() int      { return e.At }
+func (e *Cast) Pos() int       { return e.Arg.Pos() }
+func (e *Binary) Pos() int     { return e.At }
+func (e *Unary) Pos() int      { return e.At }
+func (e *Quantified) Pos() int { return e.At }
+func (e *Distinct) Pos() int   { return e.At }
+func (e *Between) Pos() int    { return e.At }
+func (e *In) Pos() int         { return e.At }
+func (e *Is) Pos() int         { return e.At }
+func (e *Logic) Pos() int      { return e.At }
+func (e *Call) Pos() int       { return e.At }
+func (e *GoValue) Pos() int    { return 0 }
 
 // SortKey is an item of an ORDER BY list.
 type SortKey struct {

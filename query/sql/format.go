@@ -15,19 +15,20 @@ func text(e interface{ write(*writer) }) string {
 	return w.String()
 }
 
-func (e *Column) String() string   { return text(e) }
-func (e *Literal) String() string  { return text(e) }
-func (e *Param) String() string    { return text(e) }
-func (e *Cast) String() string     { return text(e) }
-func (e *Binary) String() string   { return text(e) }
-func (e *Unary) String() string    { return text(e) }
-func (e *Distinct) String() string { return text(e) }
-func (e *Between) String() string  { return text(e) }
-func (e *In) String() string       { return text(e) }
-func (e *Is) String() string       { return text(e) }
-func (e *Logic) String() string    { return text(e) }
-func (e *Call) String() string     { return text(e) }
-func (e *GoValue) String() string  { return "<" + e.Type + ">" }
+func (e *Column) String() string     { return text(e) }
+func (e *Literal) String() string    { return text(e) }
+func (e *Param) String() string      { return text(e) }
+func (e *Cast) String() string       { return text(e) }
+func (e *Binary) String() string     { return text(e) }
+func (e *Unary) String() string      { return text(e) }
+func (e *Quantified) String() string { return text(e) }
+func (e *Distinct) String() string   { return text(e) }
+func (e *Between) String() string    { return text(e) }
+func (e *In) String() string         { return text(e) }
+func (e *Is) String() string         { return text(e) }
+func (e *Logic) String() string      { return text(e) }
+func (e *Call) String() string       { return text(e) }
+func (e *GoValue) String() string    { return "<" + e.Type + ">" }
 
 // operand writes a part of an expression.
 func (w *writer) operand(e Expr) {
@@ -152,6 +153,17 @@ func (e *Unary) write(w *writer) {
 		return
 	}
 	w.operand(e.Arg)
+}
+
+func (e *Quantified) write(w *writer) {
+	w.operand(e.Left)
+	w.WriteString(" " + e.Op)
+	if e.All {
+		w.WriteString(" ALL ")
+	} else {
+		w.WriteString(" ANY ")
+	}
+	w.group(e.Right)
 }
 
 func (e *Distinct) write(w *writer) {

@@ -153,6 +153,10 @@ func (p *parser) infix() infix {
 	return infix{}
 }
 
+func isQuantifier(word string) bool {
+	return strings.EqualFold(word, "ANY") || strings.EqualFold(word, "SOME") || strings.EqualFold(word, "ALL")
+}
+
 func opPrec(op string) int {
 	switch op {
 	case "=", "<>", "<", "<=", ">", ">=":
@@ -233,6 +237,17 @@ func (p *parser) finish(left Expr, in infix, at int) (Expr, error) {
 			return nil, err
 		}
 		return &Cast{Arg: left, Type: typ, At: at, TypeAt: typeAt}, nil
+	}
+	if t := p.lex.Peek(); t.Type == tokIdent && isQuantifier(t.Value) {
+		p.lex.Next()
+		if err := p.expect("("); err != nil {
+			return nil, err
+		}
+		right, err := p.expr(precOr)
+		if err != nil {
+			return nil, err
+		}
+		return &Quantified{Op: in.op, Left: left, Right: right, All: strings.EqualFold(t.Value, "ALL"), At: at}, p.expect(")")
 	}
 	right, err := p.expr(in.prec + 1)
 	if err != nil {
