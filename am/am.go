@@ -34,6 +34,7 @@ type Abilities struct {
 	Counts      bool // exact count of a condition from inner pages (Counter)
 	Returns     bool // index-only: cursors return the key's values
 	AnyColumn   bool // serves a condition on any of its columns, first or not
+	Arrays      bool // conditions on the items of arrays (ArrayRun)
 	MaxColumns  int
 	MaxKeyBytes int // a longer key is refused; 0: none is
 }
@@ -122,6 +123,13 @@ type Run interface {
 	Estimate(c Conditions) (Estimate, error)
 	// Check verifies the run's invariants (amcheck): order, bounds, counts, checksums, reachability.
 	Check(ctx context.Context) error
+}
+
+// ArrayRun is a run that serves conditions on the arrays of one of the index's columns (Abilities.Arrays), which is given
+// by its place in the index. Both methods are as those of Run.
+type ArrayRun interface {
+	BitmapArray(ctx context.Context, column int, m *value.ArrayMatch, b *tid.Builder) (recheck bool, err error)
+	EstimateArray(column int, m *value.ArrayMatch) (Estimate, error)
 }
 
 // Counter is a run that counts exactly without visiting the entries in between (Abilities.Counts). ok is false for

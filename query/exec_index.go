@@ -1,6 +1,8 @@
 package query
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -25,6 +27,29 @@ type term struct {
 type path struct {
 	index *Index
 	conds am.Conditions
+
+	array  *value.ArrayMatch // the condition, instead of conds, if it is on arrays
+	column int               // and the place of their column in the index
+}
+
+// bitmap adds what a run of the index holds of the condition to b.
+func (p *path) bitmap(ctx context.Context, r am.Run, b *tid.Builder) (recheck bool, err error) {
+	if p.array == nil {
+		return r.Bitmap(ctx, p.conds, b)
+	}
+	a, ok := r.(am.ArrayRun)
+	if !ok {
+		return false, fmt.Errorf("a %s index serves no condition on arrays", p.index.Def.Method)
+	}
+	return a.BitmapArray(ctx, p.column, p.array, b)
+}
+
+// estimate estimates the condition, or conds in place of it.
+func (p *path) estimate(r am.Run, conds am.Conditions) (am.Estimate, error) {
+	if a, ok := r.(am.ArrayRun); ok && p.array != nil {
+		return a.EstimateArray(p.column, p.array)
+	}
+	return r.Estimate(conds)
 }
 
 // estimate is what is known of a condition before it is evaluated.
@@ -133,7 +158,7 @@ func (e *executor) scan(p *path, preds []*Pred, within *tid.Set) (*tid.Set, erro
 		if sp := r.Span(); within != nil && !within.AnyIn(sp.First, sp.End) {
 			continue
 		}
-		again, err := r.Bitmap(e.ctx, p.conds, b)
+		again, err := p.bitmap(e.ctx, r, b)
 		if err != nil {
 			return nil, err
 		}
@@ -340,6 +365,9 @@ func (e *executor) terms(p *Pred) ([]term, error) {
 // pathOf returns how an index serves a condition on one column: an index on that column alone, or else one that
 // begins with it, or else one that serves any of its columns; nil if there is none.
 func (e *executor) pathOf(p *Pred) *path {
+	if p.Kind == Array {
+		return e.arrayPath(p)
+	}
 	if p.Kind != Column {
 		return nil
 	}
@@ -365,7 +393,21 @@ func (e *executor) pathOf(p *Pred) *path {
 	}
 	conds := make(am.Conditions, at+1)
 	conds[at] = &p.Ranges
-	return &path{best, conds}
+	return &path{index: best, conds: conds}
+}
+
+// arrayPath returns how an index serves a condition on arrays; what a set leaves out is not looked up.
+func (e *executor) arrayPath(p *Pred) *path {
+	for i := range e.t.Indexes {
+		ix := &e.t.Indexes[i]
+		if p.Match.Not || !ix.Method.Abilities().Arrays {
+			continue
+		}
+		if c := slices.IndexFunc(ix.Def.Columns, func(c catalog.IndexColumn) bool { return c.Attno == p.Attno }); c >= 0 {
+			return &path{index: ix, array: p.Match, column: c}
+		}
+	}
+	return nil
 }
 
 // jointTerms finds the indexes that serve several of the conditions of an AND at once, by equality on leading columns
@@ -379,7 +421,7 @@ func (e *executor) jointTerms(args []*Pred) (terms []term, left []*Pred) {
 			if len(ix.Def.Columns) < 2 || ix.Method.Abilities().AnyColumn {
 				continue
 			}
-			pa := &path{ix, make(am.Conditions, len(ix.Def.Columns))}
+			pa := &path{index: ix, conds: make(am.Conditions, len(ix.Def.Columns))}
 			var served []*Pred
 			for c, col := range ix.Def.Columns {
 				at := slices.IndexFunc(left, func(p *Pred) bool { return p.Kind == Column && p.Attno == col.Attno })
@@ -421,7 +463,7 @@ func isEquality(r value.Ranges) bool {
 
 // estimate estimates a condition, once.
 func (e *executor) estimate(p *Pred) (estimate, error) {
-	if p.Kind == Column {
+	if p.Kind == Column || p.Kind == Array {
 		return e.estimatePath(e.pathOf(p), []*Pred{p})
 	}
 	if est, ok := e.estimates[p]; ok {
@@ -479,7 +521,7 @@ func (e *executor) estimatePath(p *path, preds []*Pred) (estimate, error) {
 	}
 	var rows, leaves float64
 	for _, r := range p.index.Runs {
-		x, err := r.Estimate(conds)
+		x, err := p.estimate(r, conds)
 		if err != nil {
 			return est, err
 		}

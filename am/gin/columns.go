@@ -14,7 +14,10 @@ type category uint8
 
 const (
 	normalKey  category = 0 // keys; in a scalar column NULLs stand behind them
-	categories category = 1
+	nullKey    category = 1 // NULL as an array's item
+	emptyItem  category = 2 // arrays without items
+	nullItem   category = 3 // NULL as an array
+	categories category = 4
 )
 
 // Layout of a columns page; docs/format.md has the table.
@@ -176,6 +179,8 @@ func (g *run) open() (directory, error) {
 		}
 		for _, c := range places {
 			switch n := len(d); {
+			case c.column < len(g.ix.Columns) && c.category != normalKey && !isArray(g.ix, c.column):
+				return nil, g.corrupt(block, "tree of category %d of column %d, which isn't an array", c.category, c.column+1)
 			case c.column >= len(g.ix.Columns):
 				return nil, g.corrupt(block, "tree of column %d, the index has %d", c.column+1, len(g.ix.Columns))
 			case n > 0 && (c.column < d[n-1].column || c.column == d[n-1].column && c.category <= d[n-1].category):
@@ -183,7 +188,7 @@ func (g *run) open() (directory, error) {
 			case c.begin != next:
 				return nil, g.corrupt(block, "a tree begins at block %d, expected %d", c.begin, next)
 			}
-			t, err := entrytree.Open(g.form, column(g.ix, c.column), c.meta, c.begin, g.span, g.r, g.cache)
+			t, err := entrytree.Open(g.form, column(g.ix, c.column, c.category), c.meta, c.begin, g.span, g.r, g.cache)
 			if err != nil {
 				return nil, err
 			}

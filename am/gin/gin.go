@@ -5,7 +5,8 @@
 // occurs, one behind the other, then the columns pages, which say where each tree is. Keys with many TIDs have posting
 // lists. A string is indexed by its first bytes; conditions whose ends are longer ask for a recheck.
 //
-// Scalar columns have btree_gin's semantics, and NULLs are found too: they stand behind the other keys of their column.
+// The keys of an array column are its items, each once a row; NULL items, arrays without items and NULL arrays are entries
+// of categories of their own. Scalar columns have btree_gin's semantics, and NULLs are found too: they stand behind the other keys of their column.
 // DESC and NULLS FIRST mean nothing here.
 //
 // Method and opened runs may be used by any number of goroutines. What must never break: a run answers for exactly the
@@ -14,6 +15,7 @@
 package gin
 
 import (
+	"context"
 	"fmt"
 
 	"wideleaf/am"
@@ -44,12 +46,21 @@ func (m method) Name() string { return m.form.Method }
 
 // Abilities says what a gin index can do.
 func (method) Abilities() am.Abilities {
-	return am.Abilities{MultiColumn: true, AnyColumn: true, Counts: true, MaxColumns: catalog.MaxColumns}
+	return am.Abilities{MultiColumn: true, AnyColumn: true, Arrays: true, Counts: true, MaxColumns: catalog.MaxColumns}
 }
 
-// column is the index that one column's tree is of.
-func column(ix *catalog.Index, i int) *catalog.Index {
+// isArray reports whether a column's keys are the items of its arrays.
+func isArray(ix *catalog.Index, i int) bool { return ix.Columns[i].Type.Elem() != value.Unknown }
+
+// column is the index that the tree of a column and category is of. All entries of a category but keys have the code 0.
+func column(ix *catalog.Index, i int, cat category) *catalog.Index {
 	c := ix.Columns[i]
+	switch {
+	case cat != normalKey:
+		c.Type = value.Bool
+	case isArray(ix, i):
+		c.Type = c.Type.Elem()
+	}
 	return &catalog.Index{
 		ID: ix.ID, TableID: ix.TableID, Name: ix.Name, Method: ix.Method,
 		Columns: []catalog.IndexColumn{{Attno: c.Attno, Type: c.Type}},
@@ -73,7 +84,10 @@ func (m method) build(ix *catalog.Index, i int, src *am.Source, out *runWriter, 
 		return err
 	}
 	defer src.Release(v)
-	meta, err := entrytree.Build(m.form, column(ix, i), []*value.Vector{v}, src, out.target(), yield)
+	if isArray(ix, i) {
+		return m.buildArrays(i, v, src, out, yield)
+	}
+	meta, err := entrytree.Build(m.form, column(ix, i, normalKey), []*value.Vector{v}, src, out.target(), yield)
 	if err == nil {
 		out.add(i, normalKey, meta)
 	}
@@ -91,6 +105,28 @@ func liveRows(src *am.Source) uint64 {
 	return n
 }
 
+// liveEntries returns the number of rows that runs hold and that are not dead.
+func liveEntries(runs []am.Run, dead func(tid.TID) bool) (n uint64, err error) {
+	for _, r := range runs {
+		n += r.Meta().Rows
+		if dead == nil {
+			continue
+		}
+		b := tid.NewBuilder(r.Span().First, r.Span().End)
+		if _, err := r.Bitmap(context.Background(), nil, b); err != nil {
+			return 0, err
+		}
+		s := b.Set()
+		for t := range s.All() {
+			if dead(t) {
+				n--
+			}
+		}
+		s.Release()
+	}
+	return n, nil
+}
+
 // Merge writes one run of the entries of several, one column after the other.
 func (m method) Merge(ix *catalog.Index, o page.Owner, runs []am.Run, span am.Span, dead func(tid.TID) bool, w page.Writer, yield func() error) (am.RunMeta, error) {
 	dirs := make([]directory, len(runs))
@@ -105,9 +141,7 @@ func (m method) Merge(ix *catalog.Index, o page.Owner, runs []am.Run, span am.Sp
 		}
 	}
 	out := &runWriter{owner: o, w: w}
-	rows := uint64(0)
 	for i := range ix.Columns {
-		entries := uint64(0)
 		for cat := normalKey; cat < categories; cat++ {
 			var trees []entrytree.Tree
 			for _, d := range dirs {
@@ -118,14 +152,16 @@ func (m method) Merge(ix *catalog.Index, o page.Owner, runs []am.Run, span am.Sp
 			if len(trees) == 0 {
 				continue
 			}
-			meta, err := entrytree.Merge(m.form, column(ix, i), trees, span, dead, out.target(), yield)
+			meta, err := entrytree.Merge(m.form, column(ix, i, cat), trees, span, dead, out.target(), yield)
 			if err != nil {
 				return am.RunMeta{}, err
 			}
 			out.add(i, cat, meta)
-			entries += meta.Entries
 		}
-		rows = entries
+	}
+	rows, err := liveEntries(runs, dead)
+	if err != nil {
+		return am.RunMeta{}, err
 	}
 	return out.finish(rows)
 }

@@ -25,8 +25,9 @@ type run struct {
 }
 
 var (
-	_ am.Run     = (*run)(nil)
-	_ am.Counter = (*run)(nil)
+	_ am.Run      = (*run)(nil)
+	_ am.Counter  = (*run)(nil)
+	_ am.ArrayRun = (*run)(nil)
 )
 
 // Meta returns what the run was opened with, Span the segments it covers.
@@ -37,12 +38,22 @@ func (g *run) corrupt(block uint32, format string, args ...any) error {
 	return &page.CorruptError{Owner: g.r.Owner(), Block: block, Detail: fmt.Sprintf(format, args...)}
 }
 
-// key is a condition on one column as its tree takes it.
+// key is a condition on one column as its trees take it: the entries of any of the parts.
 type key struct {
-	tree     entrytree.Tree // nil: the run has no entries of the column
-	conds    am.Conditions
+	parts    []part
 	recheck  bool // some entries may be of rows that don't match
+	array    bool // a row may have several entries
 	estimate am.Estimate
+}
+
+// bitmap adds the TIDs of the entries to b.
+func (k *key) bitmap(ctx context.Context, b *tid.Builder) error {
+	for _, p := range k.parts {
+		if _, err := p.tree.Bitmap(ctx, p.conds, b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // keys returns the conditions column by column. Without any it is one that asks for all entries of the first column.
@@ -53,18 +64,23 @@ func (g *run) keys(c am.Conditions) ([]key, error) {
 	}
 	var ks []key
 	for i, r := range c {
-		if r == nil || i >= len(g.ix.Columns) {
-			continue
+		switch {
+		case r == nil || i >= len(g.ix.Columns):
+		case isArray(g.ix, i):
+			ks = append(ks, d.ranges(i, r))
+		default:
+			k := key{}
+			if len(r.Strings) > 0 {
+				r, k.recheck = prefixed(r, g.form.Prefix)
+			}
+			if t := d.tree(i, normalKey); t != nil {
+				k.parts = []part{{t, am.Conditions{r}}}
+			}
+			ks = append(ks, k)
 		}
-		k := key{tree: d.tree(i, normalKey)}
-		if len(r.Strings) > 0 {
-			r, k.recheck = prefixed(r, g.form.Prefix)
-		}
-		k.conds = am.Conditions{r}
-		ks = append(ks, k)
 	}
 	if len(ks) == 0 {
-		ks = []key{{tree: d.tree(0, normalKey), conds: am.Conditions{nil}}}
+		ks = []key{{array: isArray(g.ix, 0), parts: d.whole(0, normalKey, nullKey, emptyItem, nullItem)}}
 	}
 	return ks, nil
 }
@@ -92,63 +108,62 @@ func prefixed(r *value.Ranges, n int) (out *value.Ranges, recheck bool) {
 	return &x, true
 }
 
-// estimated returns the conditions with their estimates, the rarest first.
-func (g *run) estimated(c am.Conditions) ([]key, error) {
-	ks, err := g.keys(c)
-	if err != nil {
-		return nil, err
-	}
+// estimateAll estimates conditions and puts the rarest first.
+func estimateAll(ks []key) error {
 	for i := range ks {
-		if k := &ks[i]; k.tree == nil {
-			k.estimate.Exact = true
-		} else if k.estimate, err = k.tree.Estimate(k.conds); err != nil {
-			return nil, err
+		k := &ks[i]
+		k.estimate.Exact = !k.array
+		for _, p := range k.parts {
+			e, err := p.tree.Estimate(p.conds)
+			if err != nil {
+				return err
+			}
+			k.estimate.Rows += e.Rows
+			k.estimate.Pages += e.Pages
+			k.estimate.Exact = k.estimate.Exact && e.Exact
 		}
 	}
 	slices.SortStableFunc(ks, func(a, b key) int { return cmp.Compare(a.estimate.Rows, b.estimate.Rows) })
-	return ks, nil
+	return nil
 }
 
-// Bitmap adds the TIDs that match all conditions to b. The rarest condition is looked up first; the others leave out what
-// can't match any more.
+// Bitmap adds the TIDs that match all conditions to b.
 func (g *run) Bitmap(ctx context.Context, c am.Conditions, b *tid.Builder) (recheck bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	conditions := 0
-	for _, r := range c {
-		if r != nil {
-			conditions++
-		}
-	}
-	var ks []key
-	if conditions > 1 {
-		ks, err = g.estimated(c)
-	} else {
-		ks, err = g.keys(c)
-	}
+	ks, err := g.keys(c)
 	if err != nil {
 		return false, err
 	}
 	for _, k := range ks {
-		if k.tree == nil {
+		if len(k.parts) == 0 {
 			return false, nil
 		}
 		recheck = recheck || k.recheck
 	}
+	if len(ks) > 1 {
+		if err := estimateAll(ks); err != nil {
+			return false, err
+		}
+	}
+	return recheck, g.intersect(ctx, ks, b)
+}
+
+// intersect adds the TIDs to b that have entries of each of ks, of which there is one at least. They are looked up in
+// order; the later ones leave out what can't match any more.
+func (g *run) intersect(ctx context.Context, ks []key, b *tid.Builder) error {
 	if len(ks) == 1 {
-		_, err := ks[0].tree.Bitmap(ctx, ks[0].conds, b)
-		return recheck, err
+		return ks[0].bitmap(ctx, b)
 	}
 	var found *tid.Set
-	for _, k := range ks {
+	for i := range ks {
 		next := tid.NewBuilder(g.span.First, g.span.End)
 		if found != nil {
 			next.Within(found)
 		}
-		_, err := k.tree.Bitmap(ctx, k.conds, next)
-		if err != nil {
-			return false, err
+		if err := ks[i].bitmap(ctx, next); err != nil {
+			return err
 		}
 		s := next.Set()
 		if found != nil {
@@ -160,38 +175,48 @@ func (g *run) Bitmap(ctx context.Context, c am.Conditions, b *tid.Builder) (rech
 	}
 	defer found.Release()
 	b.AddSet(found)
-	return recheck, nil
+	return nil
 }
 
 // Estimate takes the columns to be independent of each other.
 func (g *run) Estimate(c am.Conditions) (am.Estimate, error) {
-	ks, err := g.estimated(c)
+	ks, err := g.keys(c)
 	if err != nil || g.meta.Rows == 0 {
 		return am.Estimate{Exact: err == nil}, err
 	}
-	e := ks[0].estimate
-	e.Exact = e.Exact && len(ks) == 1 && !ks[0].recheck
-	for _, k := range ks[1:] {
-		e.Rows *= min(k.estimate.Rows/float64(g.meta.Rows), 1)
-		e.Pages += k.estimate.Pages
+	if err := estimateAll(ks); err != nil {
+		return am.Estimate{}, err
 	}
-	return e, nil
+	return g.together(ks, false), nil
 }
 
-// Count counts a condition on one column; ok is false for several, and for one that needs a recheck.
+// together is the estimate of all of some conditions, one at least.
+func (g *run) together(ks []key, recheck bool) am.Estimate {
+	rows := float64(g.meta.Rows)
+	e := ks[0].estimate
+	e.Rows = min(e.Rows, rows)
+	e.Exact = e.Exact && len(ks) == 1 && !ks[0].recheck && !recheck
+	for _, k := range ks[1:] {
+		e.Rows *= min(k.estimate.Rows/rows, 1)
+		e.Pages += k.estimate.Pages
+	}
+	return e
+}
+
+// Count counts a condition on one scalar column; ok is false for others, and for one that needs a recheck.
 func (g *run) Count(c am.Conditions) (n int64, ok bool, err error) {
 	ks, err := g.keys(c)
 	switch {
-	case err != nil:
+	case err != nil || len(ks) > 1:
 		return 0, false, err
-	case len(ks) > 1:
-		return 0, false, nil
-	case ks[0].tree == nil:
+	case len(ks[0].parts) == 0:
 		return 0, true, nil
-	case ks[0].recheck:
+	case ks[0].recheck || ks[0].array && !slices.ContainsFunc(c, func(r *value.Ranges) bool { return r != nil }):
+		return int64(g.meta.Rows), !ks[0].recheck, nil
+	case ks[0].array:
 		return 0, false, nil
 	}
-	return ks[0].tree.Count(ks[0].conds)
+	return ks[0].parts[0].tree.Count(ks[0].parts[0].conds)
 }
 
 // Check verifies the run: the columns pages, each tree, and that every row has an entry in each column.
@@ -214,6 +239,14 @@ func (g *run) Check(ctx context.Context) error {
 		rows[o.column] += o.meta.Entries
 	}
 	for i, n := range rows {
+		if isArray(g.ix, i) {
+			k := key{parts: d.whole(i, normalKey, nullKey, emptyItem, nullItem)}
+			b := tid.NewBuilder(g.span.First, g.span.End)
+			if err := k.bitmap(ctx, b); err != nil {
+				return err
+			}
+			n = uint64(b.Set().Count())
+		}
 		if n != g.meta.Rows {
 			return g.corrupt(g.meta.Root, "column %d has entries of %d rows, expected %d", i+1, n, g.meta.Rows)
 		}
