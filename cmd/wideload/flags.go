@@ -29,6 +29,8 @@ func (b *byteSize) Set(s string) error {
 type engineFlags struct {
 	memory  byteSize
 	verbose bool
+	trace   bool  // trace_sort
+	beside  int64 // maintenance_work_mem, which comes on top
 }
 
 const defaultMemory = 512 << 20
@@ -41,14 +43,15 @@ func (e *engineFlags) bind(cmd *cobra.Command) {
 
 // open opens a database. The process is the engine's, so Go's collector is set up for it too.
 func (e *engineFlags) open(cmd *cobra.Command, dir string, readOnly bool) (*wideleaf.DB, error) {
-	bench.LimitMemory(int64(e.memory))
+	bench.LimitMemory(int64(e.memory) + e.beside)
 	level := slog.LevelWarn
-	if e.verbose {
+	if e.verbose || e.trace {
 		level = slog.LevelInfo
 	}
 	return wideleaf.Open(dir, &wideleaf.Options{
 		MemoryLimit: int64(e.memory),
 		ReadOnly:    readOnly,
+		TraceSort:   e.trace,
 		Logger:      slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), &slog.HandlerOptions{Level: level})),
 	})
 }

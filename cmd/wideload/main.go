@@ -49,8 +49,8 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 	}
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.AddCommand(newCompareCommand(), newDumpCommand(), newInsertCommand(), newLoadCommand(), newMutateCommand(), newQueryCommand(),
-		newVacuumCommand())
+	root.AddCommand(newBuildCommand(), newCompareCommand(), newDumpCommand(), newInsertCommand(), newLoadCommand(), newMutateCommand(),
+		newQueryCommand(), newTopKCommand(), newVacuumCommand())
 	return root
 }
 
