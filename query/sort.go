@@ -14,20 +14,39 @@ import (
 
 // orderedRows yields rows in the order of spec.OrderBy. It returns nil when the caller has seen enough.
 func (e *executor) orderedRows(spec RowsSpec, f *fetcher, yield func([]value.Value, error) bool) error {
-	keys, err := newFetcher(e, attnosOf(spec.OrderBy))
-	if err != nil {
-		return err
-	}
 	found, err := e.narrow(spec.Pred, nil)
 	if err != nil {
 		return err
 	}
 	defer found.release()
-	top := &topRows{order: spec.OrderBy, limit: rowsWanted(spec.Limit, spec.Offset)}
+	wanted := rowsWanted(spec.Limit, spec.Offset)
+	var top *topRows
+	if found.set == nil && wanted <= topNRows {
+		top, err = e.topN(found, spec.OrderBy, wanted)
+	} else {
+		top, err = e.topOfMatches(found, spec.OrderBy, wanted)
+	}
+	if err != nil {
+		return err
+	}
+	ts, err := top.sorted(e.ctx, max(spec.Offset, 0))
+	if err != nil {
+		return err
+	}
+	return e.fetchInOrder(ts, f, yield)
+}
+
+// topOfMatches finds the first rows of an order among the matches of a condition.
+func (e *executor) topOfMatches(found candidates, order []OrderKey, limit int64) (*topRows, error) {
+	keys, err := newFetcher(e, attnosOf(order))
+	if err != nil {
+		return nil, err
+	}
+	top := &topRows{order: order, limit: limit}
 	var offs []uint16
 	for m, err := range e.matches(found) {
 		if err != nil {
-			return err
+			return nil, err
 		}
 		chunk := chunkRows(keys.cells, tid.SegmentRows)
 		for from := 0; from < tid.SegmentRows; from = int(offs[len(offs)-1]) + 1 {
@@ -36,16 +55,12 @@ func (e *executor) orderedRows(spec RowsSpec, f *fetcher, yield func([]value.Val
 				break
 			}
 			if err := keys.gather(m.src, offs); err != nil {
-				return err
+				return nil, err
 			}
 			top.addAll(m.src.Number(), offs, keys)
 		}
 	}
-	ts, err := top.sorted(e.ctx, max(spec.Offset, 0))
-	if err != nil {
-		return err
-	}
-	return e.fetchInOrder(ts, f, yield)
+	return top, nil
 }
 
 func attnosOf(keys []OrderKey) []int {
@@ -186,10 +201,7 @@ func (t *topRows) addAll(seg uint64, offs []uint16, keys *fetcher) {
 		row := sortRow{tid: tid.New(seg, o)}
 		row.rank, row.code = keyOf(first, i, t.order[0])
 		if int64(len(t.rows)) >= t.limit {
-			if !t.heap {
-				heap.Init(t)
-				t.heap = true
-			}
+			t.fill()
 			root := &t.rows[0]
 			if row.rank > root.rank || row.rank == root.rank && row.code > root.code {
 				continue
@@ -203,6 +215,14 @@ func (t *topRows) addAll(seg uint64, offs []uint16, keys *fetcher) {
 		}
 		row.keys = t.fullKeys(full, i, keys)
 		t.rows = append(t.rows, row)
+	}
+}
+
+// fill makes a heap of the rows once there are as many as wanted.
+func (t *topRows) fill() {
+	if !t.heap {
+		heap.Init(t)
+		t.heap = true
 	}
 }
 
@@ -236,6 +256,9 @@ func (t *topRows) sorted(ctx context.Context, skip int64) ([]tid.TID, error) {
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if int64(len(t.rows)) > t.limit {
+		t.rows = t.rows[:t.limit] // the heaps of several
 	}
 	if skip >= int64(len(t.rows)) {
 		return nil, nil
