@@ -67,6 +67,12 @@ func (f *facts) coverText(ivs []value.StringInterval) coverage {
 
 // clip returns the intervals, sorted and disjoint, that overlap with b.
 func clip(ivs []value.Interval, b value.Interval) []value.Interval {
+	if len(ivs) == 1 { // nearly always
+		if ivs[0].Hi < b.Lo || ivs[0].Lo > b.Hi {
+			return nil
+		}
+		return ivs
+	}
 	ivs = ivs[sort.Search(len(ivs), func(i int) bool { return ivs[i].Hi >= b.Lo }):]
 	return ivs[:sort.Search(len(ivs), func(i int) bool { return ivs[i].Lo > b.Hi })]
 }

@@ -112,6 +112,21 @@ func (s *Segment) Pages(attno int) ([]PageSummary, error) {
 	return ps, nil
 }
 
+// MayHold reports whether a row's value of column attno may satisfy r, as far as the summaries tell.
+func (s *Segment) MayHold(attno int, r *value.Ranges) (bool, error) {
+	d, err := s.directory(attno)
+	if d == nil || err != nil {
+		return r.Nulls, err
+	}
+	text := d.typ.Width() == value.Var
+	for i := range d.strips {
+		if d.strips[i].cover(r, text) != coversNone {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // Select implements Source.
 func (s *Segment) Select(ctx context.Context, attno int, r value.Ranges, cand, out []uint64) error {
 	if err := ctx.Err(); err != nil || r.Empty() {

@@ -65,6 +65,11 @@ func (e *executor) topN(found candidates, order []OrderKey, limit int64) (*topRo
 	return all, nil
 }
 
+// summarized is a source that knows without reading its rows that none of them can satisfy a condition.
+type summarized interface {
+	MayHold(attno int, r *value.Ranges) (bool, error)
+}
+
 // topBound is what a row's first key must not lie behind, by rows that were found already.
 type topBound struct {
 	order  []OrderKey
@@ -136,6 +141,15 @@ func (e *executor) topOfSources(found candidates, t *topRows, b *topBound, next 
 			return err
 		}
 		src := e.t.Sources[i]
+		if s, ok := src.(summarized); ok {
+			if r, ok := b.ranges(t); ok {
+				if may, err := s.MayHold(t.order[0].Attno, &r); err != nil {
+					return err
+				} else if !may {
+					continue
+				}
+			}
+		}
 		if e.t.live(src, cand).Empty() {
 			continue
 		}

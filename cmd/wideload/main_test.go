@@ -258,3 +258,17 @@ func TestBuild(t *testing.T) {
 		}
 	}
 }
+
+func TestTopK(t *testing.T) {
+	for _, order := range []string{"rand", "asc"} {
+		out := mustRun(t, "topk", "--rows", "70000", "--k", "10", "--workers", "2", "--order", order)
+		if !strings.Contains(out, `"suite":"topk","name":"top10-rows70000-workers2","value":`) ||
+			!strings.Contains(out, `"suite":"topk","name":"top10-unpruned-rows70000-workers2","value":`) || strings.Count(out, `"unit":"ms"`) != 2 {
+			t.Errorf("%s: %q", order, out)
+		}
+	}
+	_, _, err := wideload(t, "topk", "--rows", "0", "--k", "0", "--workers", "-1", "--order", "desc")
+	if err == nil || strings.Count(err.Error(), "must be") != 4 {
+		t.Error(err)
+	}
+}
