@@ -552,3 +552,85 @@ func TestTruncate(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Everything that changes a table runs beside everything else, and what is left is whole.
+func TestAlterBesideEverything(t *testing.T) {
+	db := mustOpen(t, "db", testOptions(vfs.NewMem()))
+	defer func() { _ = db.Close() }()
+	tb, err := db.CreateTable(t.Context(), "t", Column{Name: "a", Type: Int4}, Column{Name: "b", Type: Int4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tb.CreateIndexes(t.Context(), indexEvery("t", tb.Columns())...); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	var wg sync.WaitGroup
+	again := func(pause time.Duration, f func(i int) error) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := 0; ctx.Err() == nil; i++ {
+				err := f(i)
+				if err != nil && !errors.Is(err, ErrConflict) && !errors.Is(err, ErrCanceled) && !errors.Is(err, ErrNotFound) {
+					t.Error(err)
+					return
+				}
+				time.Sleep(pause)
+			}
+		}()
+	}
+	again(200*time.Microsecond, func(i int) error {
+		b := tb.NewBatch("b", "a")
+		for r := range 50 {
+			if err := b.Append(i+r+1_000_000, i+r); err != nil {
+				return err
+			}
+		}
+		return tb.InsertBatch(ctx, b, NoSync)
+	})
+	again(time.Millisecond, func(i int) error {
+		_, err := tb.DeleteWhere(ctx, fmt.Sprintf("a %% 7 = %d", i%7), NoSync)
+		if code(err) == pgerr.SyntaxError || code(err) == pgerr.FeatureNotSupported || code(err) == pgerr.UndefinedFunction {
+			_, err = tb.DeleteWhere(ctx, fmt.Sprintf("a between %d and %d", i*20, i*20+9), NoSync)
+		}
+		return err
+	})
+	again(3*time.Millisecond, func(i int) error {
+		x := fmt.Sprint("x", i)
+		return errors.Join(tb.AddColumns(ctx, Column{Name: x, Type: Text, Default: x}), tb.DropColumns(ctx, x))
+	})
+	again(2*time.Millisecond, func(i int) error {
+		cols := tb.Columns()
+		name := fmt.Sprint("i", i)
+		if err := tb.CreateIndexes(ctx, IndexDef{Name: name, Columns: []IndexColumn{{Name: cols[len(cols)-1].Name}, {Name: "a"}}}); err != nil {
+			return err
+		}
+		return errors.Join(db.RenameIndex(ctx, name, name+"x"), db.DropIndex(ctx, name+"x"))
+	})
+	again(5*time.Millisecond, func(int) error { return tb.Flush(ctx) })
+	again(40*time.Millisecond, func(int) error { return tb.Truncate(ctx) })
+	again(time.Millisecond, func(int) error {
+		for r, err := range tb.Query().Select("a", "b").Where("a >= 0").Rows(ctx) {
+			if err != nil {
+				return err
+			}
+			if r[1].Int() != r[0].Int()+1_000_000 {
+				return fmt.Errorf("row %v", r)
+			}
+		}
+		return nil
+	})
+	wg.Wait()
+	m, err := db.Metrics()
+	if err != nil || m.BackgroundError != nil {
+		t.Errorf("in the background: %v, %v", err, m.BackgroundError)
+	}
+	if err := errors.Join(db.Settle(t.Context()), db.Check(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := count(t, tb, "a >= 0"), count(t, tb, ""); a != b {
+		t.Errorf("%d rows by the index, %d in all", a, b)
+	}
+}

@@ -218,6 +218,11 @@ func (t *Table) checkPendingKeys(ctx context.Context, indexes []*version.Index) 
 	var limits tableWriter
 	def := ts.Table.Def
 	for _, ix := range indexes {
+		for _, c := range ix.Def.Columns {
+			if def.Column(c.Attno) < 0 {
+				return changedMeanwhile(ix.Def.Name)
+			}
+		}
 		limits.limitKeys(def, ix)
 	}
 	if len(limits.keys) == 0 {

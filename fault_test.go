@@ -1,15 +1,20 @@
 package wideleaf
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
@@ -256,6 +261,54 @@ func TestCancelledInTheMidst(t *testing.T) {
 				if !f.done.Load() {
 					return
 				}
+			}
+		})
+	}
+}
+
+// A database of a newer format is refused, and left as it is.
+func TestNewerFormat(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, fs *vfs.MemFS){
+		"Pebble": func(t *testing.T, fs *vfs.MemFS) {
+			for n := range filesOf(t, fs) {
+				if rest, ok := strings.CutPrefix(n, "marker.format-version."); ok {
+					iter, _, _ := strings.Cut(rest, ".")
+					if err := fs.Rename("db/"+n, "db/marker.format-version."+iter+".999"); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		},
+		"account": func(t *testing.T, fs *vfs.MemFS) {
+			b := filesOf(t, fs)["ACCOUNT"]
+			b[16]++
+			binary.LittleEndian.PutUint64(b[len(b)-8:], xxhash.Sum64(b[:len(b)-8]))
+			f, err := fs.Create("db/ACCOUNT", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.Write(b); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(f.Sync(), f.Close()); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fs := vfs.NewMem()
+			db := mustOpen(t, "db", testOptions(fs))
+			if err := db.Close(); err != nil {
+				t.Fatal(err)
+			}
+			change(t, fs)
+			before := filesOf(t, fs)
+			_, err := Open("db", testOptions(fs))
+			if !errors.Is(err, ErrInvalid) || code(err) != pgerr.FeatureNotSupported || !strings.Contains(err.Error(), "newer format") {
+				t.Errorf("%v", err)
+			}
+			if after := filesOf(t, fs); !maps.EqualFunc(before, after, bytes.Equal) {
+				t.Errorf("files have changed: %d, %d", len(before), len(after))
 			}
 		})
 	}
