@@ -41,9 +41,12 @@ func TestMain(m *testing.M) {
 // acknowledged: "client n", after the commit of the client's rows up to n.
 func insertUntilKilled(dir string) error {
 	ctx := context.Background()
-	db, err := Open(dir, &Options{Logger: quiet, MergeFanIn: 2})
+	db, err := Open(dir, &Options{Logger: quiet, MergeFanIn: 2, AutovacuumVacuumThreshold: 1})
 	if err != nil {
 		return err
+	}
+	if tb, err := db.Table(killMutateTable); err == nil {
+		return mutateUntilKilled(db, tb)
 	}
 	tb, err := db.Table("t")
 	if err != nil {
