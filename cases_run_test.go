@@ -329,8 +329,57 @@ func (r *caseRun) step(s caseStep) error {
 		return err
 	case "load_csv":
 		return r.loadCSV(s)
+	case "delete":
+		n, err := r.tb.DeleteWhere(ctx, s.Where)
+		return s.counted(n, err)
+	case "update":
+		n, err := r.tb.UpdateWhere(ctx, s.Where, s.Set)
+		return s.counted(n, err)
+	case "vacuum":
+		if held {
+			return nil
+		}
+		_, err := r.tb.Vacuum(ctx, VacuumOptions{Full: true})
+		return errors.Join(err, r.db.Check(ctx))
+	case "drop_index":
+		return r.db.DropIndex(ctx, s.Name)
+	case "transaction":
+		return r.db.Update(ctx, func(tx *Tx) error { return r.inTransaction(tx, s.Steps) })
 	}
 	return missing{s.Op}
+}
+
+func (r *caseRun) inTransaction(tx *Tx, steps []caseStep) error {
+	ctx := r.t.Context()
+	for _, s := range steps {
+		var n int64
+		var err error
+		switch s.Op {
+		case "insert":
+			var b *Batch
+			if b, err = r.batch(s.Rows); err == nil {
+				err = tx.InsertBatch(r.tb, b)
+			}
+		case "delete":
+			n, err = tx.DeleteWhere(ctx, r.tb, s.Where)
+		case "update":
+			n, err = tx.UpdateWhere(ctx, r.tb, s.Where, s.Set)
+		default:
+			return missing{s.Op + " in a transaction"}
+		}
+		if err = s.counted(n, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// counted compares the number of rows that a step changed.
+func (s *caseStep) counted(n int64, err error) error {
+	if err == nil && s.ExpectCount != nil && n != *s.ExpectCount {
+		return fmt.Errorf("%d rows, want %d", n, *s.ExpectCount)
+	}
+	return err
 }
 
 // reopen closes and opens the database.
