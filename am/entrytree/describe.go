@@ -26,7 +26,7 @@ func DescribePage(ix *catalog.Index, p []byte) (*page.Description, error) {
 		return value.OfCode(ix.Columns[0].Type, c).String()
 	}
 	key := func(k []byte) string { return describeKey(ix, k) }
-	if page.ParseHeader(p).Kind != page.KindBtreeInner {
+	if k := page.ParseHeader(p).Kind; k != page.KindBtreeInner && k != page.KindGinEntryInner {
 		return d, leaf.Describe(d, p, code, key)
 	}
 	in, err := decodeInner(p)

@@ -188,7 +188,7 @@ func (g *run) open() (directory, error) {
 			case c.begin != next:
 				return nil, g.corrupt(block, "a tree begins at block %d, expected %d", c.begin, next)
 			}
-			t, err := entrytree.Open(g.form, column(g.ix, c.column, c.category), c.meta, c.begin, g.span, g.r, g.cache)
+			t, err := entrytree.Open(g.form, columnIndex(g.ix, c.column, c.category), c.meta, c.begin, g.span, g.r, g.cache)
 			if err != nil {
 				return nil, err
 			}

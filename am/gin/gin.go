@@ -52,8 +52,8 @@ func (method) Abilities() am.Abilities {
 // isArray reports whether a column's keys are the items of its arrays.
 func isArray(ix *catalog.Index, i int) bool { return ix.Columns[i].Type.Elem() != value.Unknown }
 
-// column is the index that the tree of a column and category is of. All entries of a category but keys have the code 0.
-func column(ix *catalog.Index, i int, cat category) *catalog.Index {
+// columnIndex is the index that the tree of a column and category is of. All entries of a category but keys have the code 0.
+func columnIndex(ix *catalog.Index, i int, cat category) *catalog.Index {
 	c := ix.Columns[i]
 	switch {
 	case cat != normalKey:
@@ -87,7 +87,7 @@ func (m method) build(ix *catalog.Index, i int, src *am.Source, out *runWriter, 
 	if isArray(ix, i) {
 		return m.buildArrays(i, v, src, out, yield)
 	}
-	meta, err := entrytree.Build(m.form, column(ix, i, normalKey), []*value.Vector{v}, src, out.target(), yield)
+	meta, err := entrytree.Build(m.form, columnIndex(ix, i, normalKey), []*value.Vector{v}, src, out.target(), yield)
 	if err == nil {
 		out.add(i, normalKey, meta)
 	}
@@ -152,7 +152,7 @@ func (m method) Merge(ix *catalog.Index, o page.Owner, runs []am.Run, span am.Sp
 			if len(trees) == 0 {
 				continue
 			}
-			meta, err := entrytree.Merge(m.form, column(ix, i, cat), trees, span, dead, out.target(), yield)
+			meta, err := entrytree.Merge(m.form, columnIndex(ix, i, cat), trees, span, dead, out.target(), yield)
 			if err != nil {
 				return am.RunMeta{}, err
 			}

@@ -1,0 +1,36 @@
+package gin
+
+import (
+	"fmt"
+
+	"wideleaf/am/entrytree"
+	"wideleaf/catalog"
+	"wideleaf/page"
+)
+
+// DescribePage says what each byte range of a verified page of a run means. column is the place in the index of the
+// column whose tree the page is of, below 0 if it isn't known; then, or with ix nil, keys are printed in hexadecimal.
+func DescribePage(ix *catalog.Index, column int, p []byte) (*page.Description, error) {
+	d := &page.Description{}
+	if len(p) < page.HeaderSize || len(p) > page.Size {
+		return d, &page.CorruptError{Detail: fmt.Sprintf("it has %d bytes", len(p))}
+	}
+	if page.ParseHeader(p).Kind != page.KindGinColumns {
+		if ix == nil || column < 0 || column >= len(ix.Columns) {
+			return entrytree.DescribePage(nil, p)
+		}
+		return entrytree.DescribePage(columnIndex(ix, column, normalKey), p)
+	}
+	d.Header(p)
+	places, err := decodePlaces(p)
+	if err != nil {
+		return d, err
+	}
+	for i, c := range places {
+		at := page.HeaderSize + i*columnSize
+		d.Add(at, 4, "tree %d: column %d, category %d, %d levels", i, c.column+1, c.category, c.meta.Levels)
+		d.Add(at+4, 8, "tree %d: blocks %d to %d", i, c.begin, c.meta.Blocks-1)
+		d.Add(at+12, 16, "tree %d: %d entries, %d of them NULL", i, c.meta.Entries, c.meta.Nulls)
+	}
+	return d, nil
+}
