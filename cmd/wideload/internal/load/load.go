@@ -17,6 +17,7 @@ import (
 	"sync"
 
 	"wideleaf"
+	"wideleaf/am/gin"
 	"wideleaf/cmd/wideload/internal/csvfile"
 	"wideleaf/pgerr"
 )
@@ -194,7 +195,7 @@ func (l *loader) create(ctx context.Context) (Result, error) {
 	}
 	var indexes []wideleaf.IndexDef
 	if l.o.Index != "" {
-		indexes = IndexEvery(l.o.Table, l.o.Index, cols)
+		indexes = Indexes(l.o.Table, l.o.Index, cols)
 	}
 	_, err := l.db.CreateTableAs(ctx, l.o.Table, cols, func(ctx context.Context, t *wideleaf.Table) error {
 		if err := t.CreateIndexes(ctx, indexes...); err != nil || l.o.Mode == CreateOnly {
@@ -309,6 +310,19 @@ func (l *loader) at(line, column int, err error) error {
 		e.Name = l.header[column-1]
 	}
 	return e
+}
+
+// Indexes defines the indexes of an access method on a new table: one over all columns if it is gin, else one on every
+// column.
+func Indexes(table, method string, columns []wideleaf.Column) []wideleaf.IndexDef {
+	if method != gin.Method.Name() {
+		return IndexEvery(table, method, columns)
+	}
+	all := wideleaf.IndexDef{Name: fmt.Sprintf("idx_%s_1", table), Method: method}
+	for _, c := range columns {
+		all.Columns = append(all.Columns, wideleaf.IndexColumn{Name: c.Name})
+	}
+	return []wideleaf.IndexDef{all}
 }
 
 // IndexEvery defines an index idx_TABLE_N on every column N whose type is no array: keys of these are of little use, and
