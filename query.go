@@ -99,7 +99,7 @@ func queryTable(ts version.TableSnapshot) *query.Table {
 	q.Sources = make([]heap.Source, 0, len(t.Segments)+len(t.Sealed)+1)
 	missing := heap.NewMissing(t.Def)
 	for _, s := range t.Segments {
-		src := missing.Source(s)
+		src := missing.Source(s.Source)
 		if len(s.Lost) > 0 {
 			src = heap.Without(src, s.Lost)
 		}

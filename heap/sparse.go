@@ -133,3 +133,11 @@ func (s *sparse) Column(ctx context.Context, attno int, dst *value.Vector) error
 	}
 	return nil
 }
+
+// MayHold reports whether a live row's value of column attno may satisfy r, as far as the stored rows' summaries tell.
+func (s *sparse) MayHold(attno int, r *value.Ranges) (bool, error) {
+	if seg, ok := s.stored.(*Segment); ok {
+		return seg.MayHold(attno, r)
+	}
+	return true, nil
+}
