@@ -338,6 +338,17 @@ var entries = map[string]entry{
 			return t.InsertBatch(ctx, b)
 		}),
 	},
+	"Table.InsertOnConflict": {
+		changes: true,
+		good: func(ctx context.Context, e *env) error {
+			_, _, err := e.t.InsertOnConflict(ctx, e.b, OnConflict{})
+			return err
+		},
+		bad: badBatches(func(ctx context.Context, e *env, t *Table, b *Batch) error {
+			_, _, err := t.InsertOnConflict(ctx, b, OnConflict{})
+			return err
+		}),
+	},
 	"Table.Flush": {changes: true, good: func(ctx context.Context, e *env) error { return e.t.Flush(ctx) }},
 	"Table.Truncate": {
 		changes: true,

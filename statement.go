@@ -124,7 +124,7 @@ func (s *statement) plan(ctx context.Context, r *request) error {
 		}
 		return err
 	}
-	cols, err := updated(ctx, qt, rows, set)
+	cols, err := updated(ctx, qt, rows, set, nil)
 	if err != nil {
 		return err
 	}
@@ -170,8 +170,9 @@ func among(qt *query.Table, tids *tid.Set) *tid.Set {
 	return tid.Of(there...)
 }
 
-// updated returns all columns of rows with the new values of those that are set.
-func updated(ctx context.Context, qt *query.Table, rows *tid.Set, set []query.Assignment) ([]*value.Vector, error) {
+// updated returns all columns of rows with the new values of those that are set. excluded are the columns of the rows that
+// ON CONFLICT has kept out, in the same order.
+func updated(ctx context.Context, qt *query.Table, rows *tid.Set, set []query.Assignment, excluded []*value.Vector) ([]*value.Vector, error) {
 	def := qt.Def
 	attnos := make([]int, len(def.Columns))
 	width := int64(0)
@@ -188,14 +189,19 @@ func updated(ctx context.Context, qt *query.Table, rows *tid.Set, set []query.As
 	if err != nil {
 		return nil, err
 	}
-	return assigned(def, old, int(rows.Count()), set)
+	return assigned(def, old, int(rows.Count()), set, excluded)
 }
 
 // assigned returns columns with the new values of those that are set.
-func assigned(def *catalog.Table, old []*value.Vector, rows int, set []query.Assignment) ([]*value.Vector, error) {
+func assigned(def *catalog.Table, old []*value.Vector, rows int, set []query.Assignment, excluded []*value.Vector) ([]*value.Vector, error) {
 	cols := append([]*value.Vector(nil), old...)
 	for _, a := range set {
-		v, err := a.Values(rows, func(attno int) *value.Vector { return old[def.Column(attno)] })
+		v, err := a.Values(rows, func(attno int) *value.Vector {
+			if attno < 0 {
+				return excluded[def.Column(-attno)]
+			}
+			return old[def.Column(attno)]
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -27,6 +27,7 @@ var (
 // The SQLSTATE codes in use, by PostgreSQL's condition names.
 const (
 	FeatureNotSupported          = "0A000"
+	CardinalityViolation         = "21000"
 	DivisionByZero               = "22012"
 	NumericValueOutOfRange       = "22003"
 	InvalidDatetimeFormat        = "22007"

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"strings"
 
 	"wideleaf/catalog"
 	"wideleaf/pgerr"
@@ -17,6 +18,16 @@ type Assignment struct {
 
 // BindAssignments gives the names and types of a SET list their meaning in a table.
 func BindAssignments(list []sql.Assignment, t *catalog.Table) ([]Assignment, error) {
+	return bindAssignments(list, t, false)
+}
+
+// BindConflictAssignments is BindAssignments for ON CONFLICT DO UPDATE: excluded.name is a column of the row that was to be
+// inserted. Values asks for it by its attno, negated.
+func BindConflictAssignments(list []sql.Assignment, t *catalog.Table) ([]Assignment, error) {
+	return bindAssignments(list, t, true)
+}
+
+func bindAssignments(list []sql.Assignment, t *catalog.Table, excluded bool) ([]Assignment, error) {
 	out := make([]Assignment, len(list))
 	seen := map[int]bool{}
 	for i, a := range list {
@@ -34,7 +45,7 @@ func BindAssignments(list []sql.Assignment, t *catalog.Table) ([]Assignment, err
 		seen[c.Attno] = true
 		e := &scalar{typ: c.Type, val: c.Default}
 		if a.Expr != nil {
-			b := &scalarBinder{binder{table: t}}
+			b := &scalarBinder{binder: binder{table: t}, excluded: excluded}
 			if e, err = b.bind(a.Expr); err != nil {
 				return nil, err
 			}
@@ -63,7 +74,10 @@ type scalar struct {
 	right *scalar
 }
 
-type scalarBinder struct{ binder }
+type scalarBinder struct {
+	binder
+	excluded bool // there is a second row, called excluded
+}
 
 func (s *scalar) isConstant() bool { return s.attno == 0 && s.op == "" }
 
@@ -75,6 +89,16 @@ func (b *scalarBinder) bind(e sql.Expr) (*scalar, error) {
 	defer b.leave()
 	switch e := e.(type) {
 	case *sql.Column:
+		if b.excluded && strings.EqualFold(e.Table, "excluded") {
+			own := *e
+			own.Table = ""
+			i, err := findColumn(&own, b.table)
+			if err != nil {
+				return nil, err
+			}
+			c := &b.table.Columns[i]
+			return &scalar{typ: c.Type, attno: -c.Attno}, nil
+		}
 		i, err := findColumn(e, b.table)
 		if err != nil {
 			return nil, err
