@@ -85,7 +85,7 @@ func (tx *Tx) changeOf(ctx context.Context, own *Batch, condition string, text *
 	var cols []*value.Vector
 	size := int64(0)
 	if n := int(rows.Count()); text != nil && n > 0 {
-		if cols, err = updated(ctx, qt, rows, set); err != nil {
+		if cols, err = updated(ctx, qt, rows, set, nil); err != nil {
 			return 0, err
 		}
 		if size, err = checkRows(def, cols, n); err != nil {
@@ -133,7 +133,7 @@ func changeRows(b *Batch, p *query.Pred, update bool, set []query.Assignment) (i
 		return 0, nil
 	}
 	if update {
-		changed, err := assigned(def, hits, n, set)
+		changed, err := assigned(def, hits, n, set, nil)
 		if err != nil {
 			return 0, err
 		}
