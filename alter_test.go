@@ -611,6 +611,7 @@ func TestAlterBesideEverything(t *testing.T) {
 	})
 	again(5*time.Millisecond, func(int) error { return tb.Flush(ctx) })
 	again(40*time.Millisecond, func(int) error { return tb.Truncate(ctx) })
+	again(10*time.Millisecond, func(int) error { return second(tb.Vacuum(ctx, VacuumOptions{})) })
 	again(time.Millisecond, func(int) error {
 		for r, err := range tb.Query().Select("a", "b").Where("a >= 0").Rows(ctx) {
 			if err != nil {
