@@ -204,6 +204,14 @@ func (p *parser) finish(left Expr, in infix, at int) (Expr, error) {
 			return nil, err
 		}
 		height := p.height
+		if op := p.infix(); op.prec == precCompare { // only the lower bound may be a comparison
+			c := &Binary{Op: op.op, Left: b.Low, At: p.lex.Next().Pos.Column}
+			if c.Right, err = p.expr(precMember + 1); err != nil {
+				return nil, err
+			}
+			b.Low = c
+			height = max(height, p.height) + 1
+		}
 		if err = p.expect("AND"); err != nil {
 			return nil, err
 		}
