@@ -19,17 +19,18 @@ type question struct {
 	aggregates    bool
 	orderBy       string
 	limit, offset *int64
+	mistakes      int // that there may be
 }
 
 // asker draws the parts of a question about a table.
 type asker struct {
 	*rapid.T
 	o *oracleTable
+	q *question
 }
 
-func randomQuestion(rt *rapid.T, o *oracleTable) question {
-	a := asker{rt, o}
-	var q question
+func randomQuestion(rt *rapid.T, o *oracleTable) (q question) {
+	a := asker{rt, o, &q}
 	if a.chance("where", 95) {
 		q.where = a.condition(a.upTo("depth", 3))
 	}
@@ -86,7 +87,10 @@ func (a asker) of(label string, list ...string) string {
 	return rapid.SampledFrom(list).Draw(a.T, label)
 }
 
-func (a asker) column() oracleColumn { return rapid.SampledFrom(a.o.columns).Draw(a.T, "column") }
+func (a asker) column() oracleColumn {
+	a.q.mistakes++
+	return rapid.SampledFrom(a.o.columns).Draw(a.T, "column")
+}
 
 func (a asker) aggregate() string {
 	if a.chance("count", 20) {
@@ -98,6 +102,7 @@ func (a asker) aggregate() string {
 
 // constant returns something to compare a column with: mostly a value of it, in one way of writing or another.
 func (a asker) constant(c oracleColumn) string {
+	a.q.mistakes++
 	switch k := a.upTo("constant", 99); {
 	case k >= 96:
 		return a.of("wrong", wrong...)
@@ -161,7 +166,7 @@ func (a asker) condition(depth int) string {
 		return fmt.Sprintf("%s is %sdistinct from %s", c.name, not, a.constant(c))
 	case 5:
 		return fmt.Sprintf("%s %slike %s", c.name, not, a.of("pattern", "'a%'", "'%'", "''", "'a'", "'long %'", "'a\\%'", "'a\\%%'", "'é%'", "'a\\'", "'\\'", "'x%\\'",
-			"null", "5", "'\\\\%'", "'\uffff%'", "'\U0010ffff%'", "'xy%'::text", "'a\\_'", "'\\a%'"))
+			"null", "5", "'\\\\%'", "'\ufffd%'", "'\U0010fffd%'", "'xy%'::text", "'a\\_'", "'\\a%'"))
 	case 6:
 		if a.chance("column", 50) {
 			return c.name
@@ -208,9 +213,9 @@ func (q question) compare(ctx context.Context, tb *Table, want answer) error {
 		return nil
 	case err != nil && code == "":
 		return err
-	case code != want.code:
+	case code != want.code && !q.mayDiffer(code, want.code):
 		return fmt.Errorf("got %v (%s), want %s (%s)", err, code, want.message, want.code)
-	case code != "":
+	case code != want.code || code != "":
 		return nil
 	}
 	if len(got) != len(want.rows) {
@@ -230,6 +235,20 @@ func (q question) compare(ctx context.Context, tb *Table, want answer) error {
 		}
 	}
 	return nil
+}
+
+// mayDiffer reports whether a SQLSTATE of ours may stand where PostgreSQL has another, or none.
+func (q question) mayDiffer(ours, theirs string) bool {
+	switch {
+	case ours != "" && theirs != "":
+		return q.mistakes > 2 // which one is told first is up to the order of looking
+	case ours == "22025" && theirs == "":
+		return true // PostgreSQL tells when a value is compared with the end of the pattern
+	case strings.HasPrefix(ours, "22"):
+		return q.mistakes > 2 // what it needn't evaluate, as behind "false and", it doesn't
+	}
+	// The sum of squares that PostgreSQL keeps beside a mean may overflow, though the mean is fine.
+	return ours == "" && theirs == "22003" && strings.Contains(q.sql, "avg(f")
 }
 
 func orNull(s *string) string {

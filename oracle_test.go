@@ -244,7 +244,7 @@ func (o *oracleTable) print() string {
 
 func TestOracle(t *testing.T) {
 	pg := startPostgres(t)
-	tables := 12
+	tables := 24
 	if nightly {
 		tables = 400
 	}

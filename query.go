@@ -128,8 +128,11 @@ func queryTable(ts version.TableSnapshot) *query.Table {
 	return q
 }
 
-// pred binds the conditions to a definition of the table.
-func (q *Query) pred(def *catalog.Table) (*query.Pred, error) {
+// Errors come in PostgreSQL's order: mistakes of grammar, then names and types of the select list, of the conditions and
+// of ORDER BY, then what is found by evaluating.
+
+// condition parses the conditions, nil if there are none.
+func (q *Query) condition() (sql.Expr, error) {
 	exprs := append([]sql.Expr(nil), q.exprs...)
 	for _, text := range q.where {
 		e, err := sql.ParseCondition(text)
@@ -140,11 +143,27 @@ func (q *Query) pred(def *catalog.Table) (*query.Pred, error) {
 	}
 	switch len(exprs) {
 	case 0:
-		return &query.Pred{Kind: query.True}, nil
+		return nil, nil
 	case 1:
-		return query.Bind(exprs[0], def)
+		return exprs[0], nil
 	}
-	return query.Bind(sql.And(exprs...), def)
+	return sql.And(exprs...), nil
+}
+
+func bindCondition(e sql.Expr, def *catalog.Table) (*query.Pred, error) {
+	if e == nil {
+		return &query.Pred{Kind: query.True}, nil
+	}
+	return query.Bind(e, def)
+}
+
+// pred binds the conditions to a definition of the table.
+func (q *Query) pred(def *catalog.Table) (*query.Pred, error) {
+	e, err := q.condition()
+	if err != nil {
+		return nil, err
+	}
+	return bindCondition(e, def)
 }
 
 // acquire takes a snapshot of the table as the query reads it.
@@ -190,15 +209,19 @@ func (q *Query) Count(ctx context.Context) (n int64, err error) {
 // Value holds the exact decimal text; no rows make NULL, and a count 0.
 func (q *Query) Aggregate(ctx context.Context, exprs ...string) (out []Value, err error) {
 	err = q.run(ctx, func(ctx context.Context, t *query.Table) error {
-		p, err := q.pred(t.Def)
-		if err != nil {
-			return err
-		}
 		parsed, err := sql.ParseAggregates(strings.Join(exprs, ", "))
 		if err != nil {
 			return err
 		}
+		cond, err := q.condition()
+		if err != nil {
+			return err
+		}
 		aggs, err := query.BindAggregates(parsed, t.Def)
+		if err != nil {
+			return err
+		}
+		p, err := bindCondition(cond, t.Def)
 		if err != nil {
 			return err
 		}
@@ -210,22 +233,6 @@ func (q *Query) Aggregate(ctx context.Context, exprs ...string) (out []Value, er
 
 // spec binds what Rows needs to a definition of the table.
 func (q *Query) spec(def *catalog.Table) (spec query.RowsSpec, names []string, err error) {
-	if spec.Pred, err = q.pred(def); err != nil {
-		return spec, nil, err
-	}
-	spec.Limit, spec.Offset = -1, -1
-	if q.limited {
-		spec.Limit = q.limit
-		if q.limit < 0 {
-			return spec, nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidRowCountInLimit, Message: "LIMIT must not be negative"}
-		}
-	}
-	if q.offset < 0 {
-		return spec, nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidRowCountInOffset, Message: "OFFSET must not be negative"}
-	}
-	if q.offset > 0 {
-		spec.Offset = q.offset
-	}
 	selects := "*"
 	if len(q.selects) > 0 {
 		selects = strings.Join(q.selects, ", ")
@@ -234,16 +241,36 @@ func (q *Query) spec(def *catalog.Table) (spec query.RowsSpec, names []string, e
 	if err != nil {
 		return spec, nil, err
 	}
+	cond, err := q.condition()
+	if err != nil {
+		return spec, nil, err
+	}
+	var keys []sql.SortKey
+	if q.orderBy != "" {
+		if keys, err = sql.ParseOrderBy(q.orderBy); err != nil {
+			return spec, nil, err
+		}
+	}
 	if spec.Columns, names, err = query.BindSelectList(items, def); err != nil {
 		return spec, nil, err
 	}
-	if q.orderBy != "" {
-		keys, err := sql.ParseOrderBy(q.orderBy)
-		if err != nil {
-			return spec, nil, err
-		}
-		if spec.OrderBy, err = query.BindOrderBy(keys, def); err != nil {
-			return spec, nil, err
+	if spec.Pred, err = bindCondition(cond, def); err != nil {
+		return spec, nil, err
+	}
+	if spec.OrderBy, err = query.BindOrderBy(keys, def); err != nil {
+		return spec, nil, err
+	}
+	spec.Limit, spec.Offset = -1, -1
+	if q.offset < 0 {
+		return spec, nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidRowCountInOffset, Message: "OFFSET must not be negative"}
+	}
+	if q.offset > 0 {
+		spec.Offset = q.offset
+	}
+	if q.limited {
+		spec.Limit = q.limit
+		if q.limit < 0 {
+			return spec, nil, &Error{Kind: ErrInvalid, Code: pgerr.InvalidRowCountInLimit, Message: "LIMIT must not be negative"}
 		}
 	}
 	return spec, names, nil

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"strings"
 
 	"wideleaf/catalog"
 	"wideleaf/pgerr"
@@ -16,7 +17,14 @@ import (
 // is it false?"; NOT turns the question round, and rows for which a part is NULL answer neither.
 func Bind(e sql.Expr, t *catalog.Table) (*Pred, error) {
 	b := binder{table: t, questions: maxQuestions}
-	return b.condition(e, true, "WHERE")
+	p, err := b.condition(e, true, "WHERE")
+	if err == nil {
+		err = b.late
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 // maxQuestions limits the work of binding. A condition is visited once, except that comparing conditions with each
@@ -27,6 +35,19 @@ type binder struct {
 	table     *catalog.Table
 	depth     int
 	questions int // that may still be asked of compared conditions
+	late      error
+}
+
+// later keeps an error that comes from evaluating a constant, not from what the condition says: PostgreSQL evaluates
+// when all names and types are known to fit. Other errors it returns.
+func (b *binder) later(err error) error {
+	if e, ok := err.(*pgerr.Error); !ok || !strings.HasPrefix(e.Code, "22") {
+		return err
+	}
+	if b.late == nil {
+		b.late = err
+	}
+	return nil
 }
 
 // enter begins the visit of an expression; leave must follow. Trees built in Go can be deeper than the parser's.

@@ -61,7 +61,10 @@ func (b *binder) arithmetic(e *sql.Binary, l, r operand) (operand, error) {
 			out.num, _ = parseDecimal(out.s)
 		}
 	}
-	return operand{typ: t, con: out}, err
+	if err != nil {
+		out.null = true
+	}
+	return operand{typ: t, con: out}, b.later(err)
 }
 
 func divisionByZero() error {

@@ -73,11 +73,11 @@ func (b *binder) compare(op string, l, r operand, at int, want bool) (*Pred, err
 			return constantPred(false), nil
 		}
 		c, err := compareConstants(l.con, r.con)
-		return constantPred(holds(op, c)), err
+		return constantPred(holds(op, c)), b.later(err)
 	case l.col != nil && r.con != nil:
-		return compareColumn(op, l.col, r.con)
+		return b.compareColumn(op, l.col, r.con)
 	case l.con != nil && r.col != nil:
-		return compareColumn(mirrored[op], r.col, l.con)
+		return b.compareColumn(mirrored[op], r.col, l.con)
 	case l.typ != boolType:
 		return nil, pgerr.New(pgerr.ErrInvalid, pgerr.FeatureNotSupported, "comparing columns with each other is not supported").At(at)
 	}
@@ -125,7 +125,7 @@ func (o operand) as(t typ) (operand, error) {
 	return operand{typ: t, con: c}, err
 }
 
-func compareColumn(op string, col *catalog.Column, c *constant) (*Pred, error) {
+func (b *binder) compareColumn(op string, col *catalog.Column, c *constant) (*Pred, error) {
 	if c.null {
 		return constantPred(false), nil
 	}
@@ -134,7 +134,7 @@ func compareColumn(op string, col *catalog.Column, c *constant) (*Pred, error) {
 	}
 	k, err := cutAt(col.Type, c)
 	if err != nil {
-		return nil, err
+		return constantPred(false), b.later(err)
 	}
 	return column(col, value.OfIntervals(k.where(op)...)), nil
 }

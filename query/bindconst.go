@@ -44,7 +44,11 @@ func (b *binder) constant(e sql.Expr) (*constant, error) {
 			return nil, pgerr.New(pgerr.ErrInvalid, pgerr.FeatureNotSupported,
 				"casts of columns and conditions are not supported").At(e.At)
 		}
-		return o.con.cast(t, e.At)
+		c, err := o.con.cast(t, e.At)
+		if err != nil && o.typ != unknownType {
+			return &constant{typ: t, null: true, at: e.At}, b.later(err)
+		}
+		return c, err
 	case *sql.Unary:
 		o, err := b.operand(e.Arg)
 		if err != nil {
@@ -68,7 +72,11 @@ func (b *binder) constant(e sql.Expr) (*constant, error) {
 		if e.Op == "-" {
 			c.num, c.f = c.num.negated(), -c.f
 			if c.typ == int4Type || c.typ == int8Type { // the negative of the smallest is out of range
-				return c.toInt(c.typ)
+				n, err := c.toInt(c.typ)
+				if err != nil {
+					return &constant{typ: c.typ, null: true, at: c.at}, b.later(err)
+				}
+				return n, nil
 			}
 		}
 		return &c, nil

@@ -32,7 +32,7 @@ func (b *binder) like(e *sql.Binary, want bool) (*Pred, error) {
 	}
 	start, open, err := likePattern(r.con)
 	if err != nil {
-		return nil, err
+		return constantPred(false), b.later(err)
 	}
 	set := value.StringInterval{Lo: start, Hi: start}
 	switch {
