@@ -302,12 +302,6 @@ func (r *caseRun) step(s caseStep) error {
 		return nil
 	case "insert":
 		return r.insert(s.Rows)
-	case "delete":
-		n, err := r.tb.DeleteWhere(ctx, s.Where)
-		if err == nil && s.ExpectCount != nil && n != *s.ExpectCount {
-			err = fmt.Errorf("%d rows are deleted, want %d", n, *s.ExpectCount)
-		}
-		return ability(err)
 	case "query":
 		return r.check(s.caseCheck)
 	case "check":
