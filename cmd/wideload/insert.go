@@ -13,22 +13,23 @@ import (
 
 func newInsertCommand() *cobra.Command {
 	var (
-		engine      engineFlags
-		figures     figuresFlag
-		profiles    profileFlags
-		c           bench.InsertConfig
-		index       string
-		dir, sample string
+		engine            engineFlags
+		figures           figuresFlag
+		profiles          profileFlags
+		c                 bench.InsertConfig
+		index, fastUpdate string
+		dir, sample       string
 	)
 	cmd := &cobra.Command{
 		Use:   "insert",
 		Short: "Insert random rows into a new table and measure it",
 		Long: "insert creates a table of int4 columns c1, c2, ... with the indexes of an index mode, inserts random rows from\n" +
 			"several clients, and prints rates, latencies and sizes. Table and indexes are named as in the article: a with\n" +
-			"idx_a_1 ... for btree.",
+			"idx_a_1 ... for btree, b with idx_b_1 over all columns for gin, d with idx_d_1 for gin with fastupdate off.",
 		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()
+	f.StringVar(&fastUpdate, "fastupdate", "on", "whether new rows may wait in the pending list: on or off")
 	f.StringVar(&index, "index", "btree", "index `mode`: "+strings.Join(bench.ModeNames(), " or "))
 	f.IntVar(&c.Columns, "columns", 128, "number of columns of the table, 1 to 1600")
 	f.Int64Var(&c.Rows, "rows", 0, "number of rows to insert (1000000 if there is no --duration either)")
@@ -49,6 +50,10 @@ func newInsertCommand() *cobra.Command {
 		if c.Mode, err = bench.ModeOf(index); err != nil {
 			return err
 		}
+		if err := oneOf("fastupdate", fastUpdate, "on", "off"); err != nil {
+			return err
+		}
+		c.Mode = c.Mode.WithFastUpdate(fastUpdate == "on")
 		if c.Rows == 0 && c.Duration == 0 {
 			c.Rows = defaultRows
 		}

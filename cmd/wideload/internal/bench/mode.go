@@ -24,22 +24,41 @@ type Mode struct {
 	Method    string // access method; "": no index
 	PerColumn bool   // an index on every column, not one over all
 	Compare   bool   // part of the summary table
+	// NoFastUpdate makes commits take rows up into the index, as fastupdate=off does.
+	NoFastUpdate bool
 }
 
 // Modes are all modes, in the order of the summary table.
 var Modes = []Mode{
 	{Name: "btree", Label: "btree on every column", Table: "a", Method: "btree", PerColumn: true, Compare: true},
 	{Name: "gin", Label: "GIN over all columns", Table: "b", Method: "gin", Compare: true},
+	{Name: "gin-nofastupdate", Label: "GIN over all columns, fastupdate off", Table: "d", Method: "gin", Compare: true, NoFastUpdate: true},
 	{Name: "none", Label: "no index", Table: "a"},
 }
 
-// ModeNames are the modes' names.
+// ModeNames are the modes' names as --index takes them.
 func ModeNames() []string {
-	names := make([]string, len(Modes))
-	for i, m := range Modes {
-		names[i] = m.Name
+	var names []string
+	for _, m := range Modes {
+		if !m.NoFastUpdate {
+			names = append(names, m.Name)
+		}
 	}
 	return names
+}
+
+// WithFastUpdate returns the mode with fastupdate on or off.
+func (m Mode) WithFastUpdate(on bool) Mode {
+	if on || m.Method == "" {
+		return m
+	}
+	for _, o := range Modes {
+		if o.Name == m.Name+"-nofastupdate" {
+			return o
+		}
+	}
+	m.Name, m.Label, m.NoFastUpdate = m.Name+"-nofastupdate", m.Label+", fastupdate off", true
+	return m
 }
 
 // ModeOf returns the mode of a name.
@@ -73,6 +92,9 @@ func (m Mode) indexes(columns int) []wideleaf.IndexDef {
 	defs := make([]wideleaf.IndexDef, n)
 	for i := range defs {
 		defs[i] = wideleaf.IndexDef{Name: fmt.Sprintf("idx_%s_%d", m.Table, i+1), Method: m.Method}
+		if m.NoFastUpdate {
+			defs[i].FastUpdate = new(bool)
+		}
 	}
 	for c := range columns {
 		d := &defs[c%n]
