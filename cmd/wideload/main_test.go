@@ -146,7 +146,7 @@ func TestCompareCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, mode := range []string{"btree", "gin"} {
+	for _, mode := range []string{"btree", "gin", "gin-nofastupdate"} {
 		for _, name := range []string{"insert/%s rows/s", "insert/%s-settled rows/s", "insert/%s-index-bytes-per-row B", "insert/%s-heap-bytes-per-row B",
 			"query/selective-%s ms", "query/case3-%s ms", "query/case2-%s ms", "query/case1-%s ms"} {
 			want = append(want, fmt.Sprintf(name, mode))

@@ -32,11 +32,8 @@ func (s *sampler) ask(ctx context.Context) error {
 	q := s.run.table.Query().Where(case1.Where)
 	for {
 		start := time.Now()
-		_, err := q.Count(ctx)
+		_, err := q.Count(context.WithoutCancel(ctx)) // so that the shortest test has an answer
 		took := time.Since(start)
-		if ctx.Err() != nil {
-			return nil
-		}
 		if err != nil {
 			return fmt.Errorf("case 1: %w", err)
 		}
