@@ -131,30 +131,36 @@ func queryTable(ts version.TableSnapshot) *query.Table {
 // Errors come in PostgreSQL's order: mistakes of grammar, then names and types of the select list, of the conditions and
 // of ORDER BY, then what is found by evaluating.
 
-// condition parses the conditions, nil if there are none.
-func (q *Query) condition() (sql.Expr, error) {
+// condition is what a query's conditions say together.
+type condition struct {
+	expr sql.Expr
+	none bool // there are no conditions; a nil expr is a mistake
+}
+
+// condition parses the conditions.
+func (q *Query) condition() (condition, error) {
 	exprs := append([]sql.Expr(nil), q.exprs...)
 	for _, text := range q.where {
 		e, err := sql.ParseCondition(text)
 		if err != nil {
-			return nil, err
+			return condition{}, err
 		}
 		exprs = append(exprs, e)
 	}
 	switch len(exprs) {
 	case 0:
-		return nil, nil
+		return condition{none: true}, nil
 	case 1:
-		return exprs[0], nil
+		return condition{expr: exprs[0]}, nil
 	}
-	return sql.And(exprs...), nil
+	return condition{expr: sql.And(exprs...)}, nil
 }
 
-func bindCondition(e sql.Expr, def *catalog.Table) (*query.Pred, error) {
-	if e == nil {
+func bindCondition(c condition, def *catalog.Table) (*query.Pred, error) {
+	if c.none {
 		return &query.Pred{Kind: query.True}, nil
 	}
-	return query.Bind(e, def)
+	return query.Bind(c.expr, def)
 }
 
 // pred binds the conditions to a definition of the table.

@@ -52,6 +52,9 @@ func bindAssignments(list []sql.Assignment, t *catalog.Table, excluded bool) ([]
 			if e, err = b.assign(e, c, a.At); err != nil {
 				return nil, err
 			}
+			if b.late != nil {
+				return nil, b.late
+			}
 		}
 		out[i] = Assignment{c.Attno, e}
 	}
