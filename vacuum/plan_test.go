@@ -26,6 +26,11 @@ func show(jobs []Job) string {
 	return s
 }
 
+// waiting is a tail of which so many bytes wait, with a limit of 1 MiB.
+func waiting(bytes int64) TailState {
+	return TailState{Segment: 20, Rows: 60_000, RowBytes: 512, Waiting: bytes, Limit: 1 << 20}
+}
+
 func TestPlan(t *testing.T) {
 	l := Limits{FanIn: 3, MaxSpan: 100}
 	busy := run(1, 0, 1)
@@ -48,6 +53,11 @@ func TestPlan(t *testing.T) {
 		{"a busy run divides", TableState{Groups: []GroupState{{ID: 5, Runs: []RunState{run(2, 0, 1), busy, run(3, 1, 2), run(4, 2, 3)}}}}, ""},
 		{"a gap divides", TableState{Groups: []GroupState{{ID: 5, Runs: []RunState{run(1, 0, 1), run(2, 1, 2), run(3, 3, 4)}}}}, ""},
 		{"a span that would be too wide", TableState{Groups: []GroupState{{ID: 5, Runs: []RunState{run(1, 0, 50), run(2, 50, 100), run(3, 100, 150)}}}}, ""},
+		{"a pending list over its limit, and nothing else", TableState{Groups: []GroupState{{ID: 5, Tail: waiting(2 << 20)}}}, "sort 9.5@20 "},
+		{"while a tail is flushed it waits", TableState{Sealed: []SealedState{{20, true}},
+			Groups: []GroupState{{ID: 5, Tail: waiting(2 << 20)}}}, ""},
+		{"unless writers are about to wait for it", TableState{Sealed: []SealedState{{20, true}},
+			Groups: []GroupState{{ID: 5, Tail: waiting(HardLimit/2<<20 + 1)}}}, "sort 9.5@20 "},
 		{"one worker flushes, the next merges", TableState{
 			Sealed: []SealedState{{20, true}, {21, false}},
 			Groups: []GroupState{
