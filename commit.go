@@ -487,6 +487,7 @@ func (db *DB) admit(ctx context.Context) error {
 			return wrap("", err)
 		}
 		changed := db.pool.Changed()
+		db.pool.Notify()
 		select {
 		case <-ctx.Done():
 			return wrap("", ctx.Err())

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"wideleaf/value"
 )
@@ -208,4 +209,31 @@ func TestAlterIndex(t *testing.T) {
 	if found != "by_afalse 1048576 by_btrue 0 " {
 		t.Errorf("after reopening: %s", found)
 	}
+}
+
+// The leader looks at pending rows every so many, so more than the limit may wait with no worker awake. Whoever waits for
+// all work to be done wakes them.
+func TestSettleWakesWorkers(t *testing.T) {
+	p := newPendingTable(t, IndexOptions{})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	every := p.w.sorting.every
+	for _, rows := range []int{every, every / 2} {
+		p.insert(rows)
+		for _, ix := range []string{"by_a", "by_b"} {
+			if _, err := p.db.CleanPendingList(ctx, ix); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range every + 2 { // past a look that finds few, to more than the limit
+		p.insert(1)
+	}
+	if err := p.db.Settle(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if rows, _ := p.pending(); rows > int64(every) {
+		t.Fatalf("%d rows wait, which are more than the limit", rows)
+	}
+	p.check()
 }

@@ -166,7 +166,8 @@ func (p *Pool) Settle(ctx context.Context) error {
 	})
 }
 
-// Wait returns when done reports true, which is asked again after every job, or with a failing job's error.
+// Wait returns when done reports true, which is asked again after every job, or with a failing job's error. It wakes the
+// workers: between two looks of a leader at its pending rows, work may be due that nobody told them of.
 func (p *Pool) Wait(ctx context.Context, done func() bool) error {
 	for {
 		changed := p.Changed()
@@ -176,6 +177,7 @@ func (p *Pool) Wait(ctx context.Context, done func() bool) error {
 		if err := p.Err(); err != nil {
 			return err
 		}
+		p.Notify()
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
