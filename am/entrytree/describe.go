@@ -19,12 +19,7 @@ func DescribePage(ix *catalog.Index, p []byte) (*page.Description, error) {
 		return d, &page.CorruptError{Detail: fmt.Sprintf("it has %d bytes", len(p))}
 	}
 	d.Header(p)
-	code := func(c uint64) string {
-		if ix == nil || !fixed(ix) {
-			return fmt.Sprintf("%#x", c)
-		}
-		return value.OfCode(ix.Columns[0].Type, c).String()
-	}
+	code := func(c uint64) string { return codeText(ix, c) }
 	key := func(k []byte) string { return describeKey(ix, k) }
 	if k := page.ParseHeader(p).Kind; k != page.KindBtreeInner && k != page.KindGinEntryInner {
 		return d, leaf.Describe(d, p, code, key)
@@ -63,6 +58,14 @@ func DescribePage(ix *catalog.Index, p []byte) (*page.Description, error) {
 		}
 	}
 	return d, nil
+}
+
+// codeText prints a code as the value that it is of.
+func codeText(ix *catalog.Index, code uint64) string {
+	if ix == nil || !fixed(ix) {
+		return fmt.Sprintf("%#x", code)
+	}
+	return value.OfCode(ix.Columns[0].Type, code).String()
 }
 
 // describeKey prints the values of a key, or its bytes if they aren't a key of the index.
