@@ -135,3 +135,6 @@ func (db *DB) Stored(name string) (*Stored, error) {
 	}
 	return s, nil
 }
+
+// RelationName returns the name of the table or index with a number, as pages have it, empty if there is none.
+func (db *DB) RelationName(id uint32) string { return db.relation(id, "") }

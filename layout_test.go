@@ -26,6 +26,7 @@ var layers = [][]string{
 	{"version"},
 	{"query", "vacuum", "buildparallel"},
 	{""}, // the root
+	{"pageinspect"},
 	{"cmd"},
 }
 

@@ -218,3 +218,44 @@ func (d *describer) part(c *cut) error {
 	}
 	return nil
 }
+
+// StripInfo is what a strip of a column page says of itself: where it is in the page, and which rows it holds.
+type StripInfo struct {
+	Offset, Size       int
+	Attno              int
+	Type               value.Type
+	Encoding           string
+	First, Rows, Nulls int
+	Lo, Hi             *value.Value // bounds of the values; nil when there is none, strings may be cut
+}
+
+// Strips returns what the strips of a column page say, or a *page.CorruptError.
+func Strips(p []byte) ([]StripInfo, error) {
+	var out []StripInfo
+	for at := page.HeaderSize; at < len(p); {
+		s, err := parseStrip(p, at)
+		if err != nil {
+			h := page.ParseHeader(p)
+			return nil, &page.CorruptError{Owner: h.Owner, Block: h.Block, Detail: err.Error()}
+		}
+		i := StripInfo{Offset: at, Size: s.size, Attno: s.attno, Type: s.typ, Encoding: s.enc.String(), First: s.first, Rows: s.rows, Nulls: s.nulls}
+		switch {
+		case s.enc == encNull:
+		case s.typ.Width() != value.Var:
+			lo, hi := value.OfCode(s.typ, s.words.Lo), value.OfCode(s.typ, s.words.Hi)
+			i.Lo, i.Hi = &lo, &hi
+		default:
+			bound := func(s string) *value.Value { v := value.OfBytea([]byte(s)); return &v }
+			if s.typ == value.Text {
+				bound = func(s string) *value.Value { v := value.OfText(s); return &v }
+			}
+			i.Lo = bound(s.strings.Lo)
+			if !s.strings.HiInf {
+				i.Hi = bound(s.strings.Hi)
+			}
+		}
+		out = append(out, i)
+		at += s.size
+	}
+	return out, nil
+}

@@ -38,6 +38,11 @@ const (
 	KindGinEntryLeaf  Kind = 8  // entries and posting lists of one column
 	KindGinEntryInner Kind = 9  // as KindBtreeInner
 	KindGinColumns    Kind = 10 // where each column's tree is in a run
+
+	// Images that package pageinspect makes of what is not stored in pages.
+	KindBtreeMeta Kind = 64
+	KindGinMeta   Kind = 65
+	KindPending   Kind = 66 // rows that no run of an index holds
 )
 
 func (k Kind) String() string {
@@ -60,6 +65,12 @@ func (k Kind) String() string {
 		return "gin entry internal"
 	case KindGinColumns:
 		return "gin columns"
+	case KindBtreeMeta:
+		return "btree meta"
+	case KindGinMeta:
+		return "gin meta"
+	case KindPending:
+		return "pending"
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
 }

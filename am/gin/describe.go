@@ -34,3 +34,29 @@ func DescribePage(ix *catalog.Index, column int, p []byte) (*page.Description, e
 	}
 	return d, nil
 }
+
+// Tree is what a columns page says of an entry tree: its column's place in the index, its category, where it is and what
+// it has.
+type Tree struct {
+	Column, Category, Levels int
+	First, Last              uint32 // blocks; the last is the root
+	Entries, Nulls           uint64
+}
+
+// Trees returns what a columns page holds.
+func Trees(p []byte) ([]Tree, error) {
+	places, err := decodePlaces(p)
+	trees := make([]Tree, len(places))
+	for i, c := range places {
+		trees[i] = Tree{c.column, int(c.category), int(c.meta.Levels), c.begin, c.meta.Root, c.meta.Entries, c.meta.Nulls}
+	}
+	return trees, err
+}
+
+// KeyIndex returns the index by which keys of a tree are printed, nil if ix has no such column.
+func (t Tree) KeyIndex(ix *catalog.Index) *catalog.Index {
+	if ix == nil || t.Column >= len(ix.Columns) {
+		return nil
+	}
+	return columnIndex(ix, t.Column, category(t.Category))
+}

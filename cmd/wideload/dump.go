@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"wideleaf"
+	"wideleaf/cmd/internal/resultset"
 	"wideleaf/cmd/wideload/internal/load"
-	"wideleaf/cmd/wideload/internal/resultset"
 )
 
 func newDumpCommand() *cobra.Command {

@@ -17,9 +17,9 @@ import (
 	"pgregory.net/rapid"
 
 	"wideleaf"
-	"wideleaf/cmd/wideload/internal/csvfile"
+	"wideleaf/cmd/internal/csvfile"
+	"wideleaf/cmd/internal/resultset"
 	"wideleaf/cmd/wideload/internal/load"
-	"wideleaf/cmd/wideload/internal/resultset"
 	"wideleaf/value"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"wideleaf"
+	"wideleaf/cmd/internal/resultset"
 	"wideleaf/cmd/wideload/internal/report"
-	"wideleaf/cmd/wideload/internal/resultset"
 	"wideleaf/query/sql"
 	"wideleaf/value"
 )

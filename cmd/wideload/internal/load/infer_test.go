@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"wideleaf"
-	"wideleaf/cmd/wideload/internal/csvfile"
+	"wideleaf/cmd/internal/csvfile"
 	"wideleaf/pgerr"
 	"wideleaf/value"
 )

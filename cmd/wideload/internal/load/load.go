@@ -18,7 +18,7 @@ import (
 
 	"wideleaf"
 	"wideleaf/am/gin"
-	"wideleaf/cmd/wideload/internal/csvfile"
+	"wideleaf/cmd/internal/csvfile"
 	"wideleaf/pgerr"
 )
 

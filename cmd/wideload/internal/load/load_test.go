@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"wideleaf"
-	"wideleaf/cmd/wideload/internal/csvfile"
+	"wideleaf/cmd/internal/csvfile"
 	"wideleaf/value"
 )
 

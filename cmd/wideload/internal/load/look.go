@@ -11,7 +11,7 @@ import (
 
 	"wideleaf"
 	"wideleaf/am/btree"
-	"wideleaf/cmd/wideload/internal/csvfile"
+	"wideleaf/cmd/internal/csvfile"
 	"wideleaf/pgerr"
 	"wideleaf/value"
 )

@@ -11,7 +11,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 
-	"wideleaf/cmd/wideload/internal/csvfile"
+	"wideleaf/cmd/internal/csvfile"
 )
 
 const (

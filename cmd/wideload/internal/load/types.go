@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"wideleaf"
-	"wideleaf/cmd/wideload/internal/csvfile"
+	"wideleaf/cmd/internal/csvfile"
 	"wideleaf/value"
 )
 

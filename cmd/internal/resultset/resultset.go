@@ -17,7 +17,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"wideleaf"
-	"wideleaf/cmd/wideload/internal/csvfile"
+	"wideleaf/cmd/internal/csvfile"
 	"wideleaf/value"
 )
 
