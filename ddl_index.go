@@ -23,7 +23,7 @@ type IndexColumn struct {
 // IndexDef is what an index is to be.
 type IndexDef struct {
 	Name    string // 1 to 63 bytes, unique in the database
-	Method  string // access method: "btree" (the default)
+	Method  string // access method: "btree" (the default) or "gin"
 	Columns []IndexColumn
 	// Unique lets no two rows have one key; NULLs are all different, unless NullsNotDistinct makes them equal.
 	Unique, NullsNotDistinct bool

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"time"
 
@@ -187,6 +188,35 @@ func TestAlterIndex(t *testing.T) {
 	if err := p.db.AlterIndex(ctx, "nothing", IndexOptions{}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("no index: %v", err)
 	}
+	if err := p.db.CreateIndex(ctx, "t", IndexDef{Name: "by_both", Method: "gin", Columns: []IndexColumn{{Name: "a"}, {Name: "b"}}}); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { // until the index is gone, and then with an error that says so
+		for {
+			fast := !off
+			off = fast
+			err := p.db.AlterIndex(ctx, "by_both", IndexOptions{FastUpdate: &fast})
+			if err == nil {
+				_, err = p.db.CleanPendingList(ctx, "by_both")
+			}
+			var e *Error
+			switch {
+			case err == nil:
+			case errors.As(err, &e) && errors.Is(err, ErrNotFound) && e.Object == "by_both":
+				return
+			default:
+				t.Errorf("an index that is being dropped: %v", err)
+				return
+			}
+		}
+	})
+	p.insert(700)
+	if err := p.db.DropIndex(ctx, "by_both"); err != nil {
+		t.Error(err)
+	}
+	wg.Wait()
+	p.check()
 	dir := p.db.dir
 	if err := p.db.Close(); err != nil {
 		t.Fatal(err)
