@@ -220,7 +220,7 @@ const oneCommit = 240 << 20
 // append adds the file's rows to a table. Up to oneCommit bytes they are one commit; more are several, and since all cells
 // were checked before, only the disk, the end of the context or the end of the process can come between these.
 func (l *loader) append(ctx context.Context) (Result, error) {
-	result := Result{Columns: l.table.Columns()}
+	result := Result{Columns: l.table.Columns(), Indexes: len(l.table.Indexes())}
 	if l.bytes <= l.commit {
 		err := l.db.Update(ctx, func(tx *wideleaf.Tx) error {
 			return l.load(ctx, l.table, func(b *wideleaf.Batch) error { return tx.InsertBatch(l.table, b) })

@@ -411,8 +411,8 @@ func TestCreateOnly(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	o.Mode = Append
-	if _, err := File(t.Context(), db, path, o); err != nil {
-		t.Fatal(err)
+	if r, err := File(t.Context(), db, path, o); err != nil || r.Rows != 2 || r.Indexes != 3 {
+		t.Fatalf("%+v, %v", r, err)
 	}
 	if got := dump(t, db, "t"); got != "c1:int4 c2:text c3:float8\n(0,0)|1|a|0.5\n(0,1)|2|-|1\n" {
 		t.Errorf("got %s", got)
