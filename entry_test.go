@@ -506,6 +506,33 @@ var entries = map[string]entry{
 				"42703 other column": func(ctx context.Context, e *env) error { return second(e.q.Aggregate(ctx, "sum(nothing)")) },
 			}),
 	},
+	"Query.Percentiles": {
+		good: func(ctx context.Context, e *env) error { return second(e.q.Percentiles(ctx, "a", 0, 0.5, 1)) },
+		bad: merge(queries(func(ctx context.Context, q *Query) error { return second(q.Percentiles(ctx, "a", 0.5)) }),
+			map[string]func(context.Context, *env) error{
+				"42703 other column": func(ctx context.Context, e *env) error { return second(e.q.Percentiles(ctx, "nothing", 0.5)) },
+				"22003 negative":     func(ctx context.Context, e *env) error { return second(e.q.Percentiles(ctx, "a", -0.1)) },
+				"22003 over 1":       func(ctx context.Context, e *env) error { return second(e.q.Percentiles(ctx, "a", 1.1)) },
+				"22003 NaN":          func(ctx context.Context, e *env) error { return second(e.q.Percentiles(ctx, "a", math.NaN())) },
+			}),
+	},
+	"Query.Histogram": {
+		good: func(ctx context.Context, e *env) error { return second(e.q.Histogram(ctx, "a", 10)) },
+		bad: merge(queries(func(ctx context.Context, q *Query) error { return second(q.Histogram(ctx, "a", 10)) }),
+			map[string]func(context.Context, *env) error{
+				"42703 other column": func(ctx context.Context, e *env) error { return second(e.q.Histogram(ctx, "nothing", 10)) },
+				"22023 none":         func(ctx context.Context, e *env) error { return second(e.q.Histogram(ctx, "a", 0)) },
+				"22023 too many":     func(ctx context.Context, e *env) error { return second(e.q.Histogram(ctx, "a", 10001)) },
+			}),
+	},
+	"Query.Rank": {
+		good: func(ctx context.Context, e *env) error { return second(e.q.Rank(ctx, "a", 5)) },
+		bad: merge(queries(func(ctx context.Context, q *Query) error { return second(q.Rank(ctx, "a", 5)) }),
+			map[string]func(context.Context, *env) error{
+				"42703 other column": func(ctx context.Context, e *env) error { return second(e.q.Rank(ctx, "nothing", 5)) },
+				"22023 NULL":         func(ctx context.Context, e *env) error { return second(e.q.Rank(ctx, "a", nil)) },
+			}),
+	},
 	"Query.Rows": {
 		good: func(ctx context.Context, e *env) error { return rowsOf(ctx, e.q) },
 		bad: merge(queries(rowsOf), map[string]func(context.Context, *env) error{

@@ -211,7 +211,7 @@ func (q *Query) Count(ctx context.Context) (n int64, err error) {
 }
 
 // Aggregate returns aggregates over the rows for which the conditions hold: count(*), count(c), count(distinct c),
-// sum(c), avg(c), min(c), max(c). Results have PostgreSQL's types: sums of int8 and means of integers are numeric, whose
+// sum(c), avg(c), min(c), max(c), median(c), percentile(c, 0.9); the last two as PostgreSQL's percentile_disc. Results have PostgreSQL's types: sums of int8 and means of integers are numeric, whose
 // Value holds the exact decimal text; no rows make NULL, and a count 0.
 func (q *Query) Aggregate(ctx context.Context, exprs ...string) (out []Value, err error) {
 	err = q.run(ctx, func(ctx context.Context, t *query.Table) error {

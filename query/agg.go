@@ -21,9 +21,10 @@ const (
 	Avg
 	Min
 	Max
+	Percentile // percentile(column, fraction), median(column): PostgreSQL's percentile_disc
 )
 
-var funcNames = [...]string{CountRows: "count", CountOf: "count", Sum: "sum", Avg: "avg", Min: "min", Max: "max"}
+var funcNames = [...]string{CountRows: "count", CountOf: "count", Sum: "sum", Avg: "avg", Min: "min", Max: "max", Percentile: "percentile"}
 
 // String returns the function's SQL name.
 func (f Func) String() string { return funcNames[f] }
@@ -31,8 +32,9 @@ func (f Func) String() string { return funcNames[f] }
 // Aggregate is one aggregate of a column over the rows that a condition holds for.
 type Aggregate struct {
 	Func     Func
-	Attno    int  // 0 for CountRows
-	Distinct bool // each value counts once
+	Attno    int     // 0 for CountRows
+	Distinct bool    // each value counts once
+	Fraction float64 // of a Percentile, from 0 to 1
 }
 
 // Result returns the type of a function's result for a column of type t, as in PostgreSQL, or an error that such a
@@ -41,6 +43,8 @@ func (f Func) Result(t value.Type) (value.Type, error) {
 	switch {
 	case f == CountRows || f == CountOf:
 		return value.Int8, nil
+	case f == Percentile:
+		return t, nil
 	case (f == Min || f == Max) && t != value.Bool && t != value.Bytea:
 		return t, nil
 	case t == value.Float8:
@@ -83,7 +87,7 @@ func Aggregates(ctx context.Context, t *Table, p *Pred, aggs []Aggregate) ([]val
 			out[i] = v
 			continue
 		}
-		todo = append(todo, &accumulation{Aggregate: a, typ: typ, at: i, acc: newAccumulator(a, typ)})
+		todo = append(todo, &accumulation{Aggregate: a, typ: typ, at: i, acc: newAccumulator(ctx, a, typ)})
 	}
 	if len(todo) == 0 {
 		return out, nil
@@ -163,7 +167,7 @@ func (e *executor) extreme(p *Pred, a Aggregate, typ value.Type) (v value.Value,
 		return v, false, nil
 	}
 	backward := (a.Func == Max) != pa.index.Def.Columns[0].Desc
-	best := newAccumulator(a, typ)
+	best := newAccumulator(e.ctx, a, typ)
 	var one value.Vector
 	for _, run := range pa.index.Runs {
 		c, can := run.(am.Cursor)
@@ -257,11 +261,11 @@ type accumulator interface {
 	result() (value.Value, error)
 }
 
-func newAccumulator(a Aggregate, t value.Type) accumulator {
+func newAccumulator(ctx context.Context, a Aggregate, t value.Type) accumulator {
 	if a.Distinct && a.Func != Min && a.Func != Max {
 		inner := a
 		inner.Distinct = false
-		return newDistinct(newAccumulator(inner, t), t)
+		return newDistinct(newAccumulator(ctx, inner, t), t)
 	}
 	switch a.Func {
 	case Sum, Avg:
@@ -271,6 +275,8 @@ func newAccumulator(a Aggregate, t value.Type) accumulator {
 		return &intSum{typ: t, mean: a.Func == Avg}
 	case Min, Max:
 		return &extremum{typ: t, greatest: a.Func == Max}
+	case Percentile:
+		return &sorted{ctx: ctx, typ: t, fraction: a.Fraction}
 	}
 	return &counter{}
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"maps"
 	"slices"
 
 	"wideleaf/value"
@@ -46,6 +47,15 @@ func (d *distinct) result() (value.Value, error) {
 		v.Reset(d.typ)
 		for _, c := range part {
 			v.AppendCode(c)
+		}
+		d.inner.add(&v)
+	}
+	strs := slices.Sorted(maps.Keys(d.strs))
+	for part := range slices.Chunk(strs, 1<<16) {
+		var v value.Vector
+		v.Reset(d.typ)
+		for _, s := range part {
+			v.Append(value.OfStr(d.typ, s))
 		}
 		d.inner.add(&v)
 	}

@@ -58,16 +58,28 @@ func BindAggregates(aggs []sql.Aggregate, t *catalog.Table) ([]Aggregate, error)
 		if attno == 0 {
 			return nil, unsupported(a.At, "aggregates of the system column %q are not supported", name)
 		}
-		for f := CountOf; f <= Max; f++ {
-			if f.String() == a.Func {
-				out[i] = Aggregate{Func: f, Attno: attno, Distinct: a.Distinct}
+		for f := CountOf; f <= Percentile; f++ {
+			if f.String() == a.Func || f == Percentile && a.Func == "median" {
+				out[i] = Aggregate{Func: f, Attno: attno, Distinct: a.Distinct, Fraction: a.Fraction}
 			}
+		}
+		if err := CheckFraction(a.Fraction); err != nil {
+			return nil, err
 		}
 		if _, err := out[i].Func.Result(t.Columns[t.Column(attno)].Type); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// BindColumn resolves a column by its exact name.
+func BindColumn(name string, t *catalog.Table) (attno int, err error) {
+	i, err := findColumn(sql.Col(name), t)
+	if err != nil {
+		return 0, err
+	}
+	return t.Columns[i].Attno, nil
 }
 
 // bindName resolves an expression that must be a column, or ctid (attno 0).

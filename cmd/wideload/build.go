@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -18,7 +17,6 @@ func newBuildCommand() *cobra.Command {
 		c        bench.BuildConfig
 		memory   = byteSize(1 << 30)
 		dir      string
-		unique   bool
 		matrix   bool
 		trace    bool
 	)
@@ -36,7 +34,7 @@ func newBuildCommand() *cobra.Command {
 	f.IntVar(&c.Columns, "columns", 0, "build the indexes of so many int4 columns in one go instead of one index")
 	f.StringVar(&c.Order, "order", "rand", "`order` of the values in the table: rand, asc or desc")
 	f.IntVar(&c.Dups, "dups", 1, "number of rows with the same value, 1 or 10")
-	f.BoolVar(&unique, "unique", false, "build a unique index")
+	f.BoolVar(&c.Unique, "unique", false, "build a unique index")
 	f.Var(&memory, "mem", "`size` of maintenance_work_mem")
 	f.IntVar(&c.Workers, "workers", 1, "number of workers beside the caller, as the table's parallel_workers")
 	f.StringVar(&c.Method, "index", "btree", "access `method`: btree, gin or rum")
@@ -51,9 +49,6 @@ func newBuildCommand() *cobra.Command {
 
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		c.Memory = int64(memory)
-		if unique {
-			return fmt.Errorf("unique indexes are not supported yet")
-		}
 		engine.trace, engine.beside = trace, c.Memory
 		if matrix {
 			return bench.Matrix(cmd.Context(), cmd.OutOrStdout(), bench.MatrixConfig{

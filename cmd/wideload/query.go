@@ -43,7 +43,7 @@ func newQueryCommand() *cobra.Command {
 	f.StringVar(&q.where, "where", "", "`condition` in SQL that rows must meet; all rows if it is not given")
 	f.BoolVar(&q.count, "count", false, "print only how many rows there are")
 	f.StringVar(&q.selects, "select", "*", "`columns` to print; ctid is the row's identifier")
-	f.StringVar(&q.aggregates, "agg", "", "`aggregates` to print instead of rows: count(*), sum, avg, min, max, count(distinct c1)")
+	f.StringVar(&q.aggregates, "agg", "", "`aggregates` to print instead of rows: count(*), sum, avg, min, max, count(distinct c1), median(c1), percentile(c1, 0.9)")
 	f.StringVar(&q.orderBy, "order-by", "", "`keys` that order the rows, such as \"c5 desc, c1\"; else they come in the order of ctid")
 	f.Int64Var(&q.limit, "limit", 0, "print at most this many rows")
 	f.Int64Var(&q.offset, "offset", 0, "leave out this many rows first")
@@ -140,6 +140,9 @@ func callText(a sql.Aggregate) string {
 		return a.Func + "(*)"
 	case a.Distinct:
 		return a.Func + "(distinct " + a.Arg.String() + ")"
+	}
+	if a.Func == "percentile" {
+		return fmt.Sprintf("%s(%s, %v)", a.Func, a.Arg, a.Fraction)
 	}
 	return a.Func + "(" + a.Arg.String() + ")"
 }

@@ -176,12 +176,13 @@ type SelectItem struct {
 	At    int
 }
 
-// Aggregate is a call of an aggregate function: count, sum, avg, min or max.
+// Aggregate is a call of an aggregate function: count, sum, avg, min, max, percentile or median.
 type Aggregate struct {
 	Func     string
 	Star     bool // count(*): Arg is nil
 	Distinct bool
 	Arg      Expr
+	Fraction float64 // of a percentile; 0.5 of a median
 	Alias    string
 	At       int
 }

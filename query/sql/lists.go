@@ -2,6 +2,7 @@ package sql
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -125,24 +126,43 @@ func ParseAggregates(text string) ([]Aggregate, error) {
 			return nil, pgerr.New(pgerr.ErrInvalid, pgerr.GroupingError, "%s is not an aggregate function",
 				itemText(it)).At(it.At)
 		}
-		if !IsAggregate(call.Name) || call.Star != (len(call.Args) == 0) || len(call.Args) > 1 ||
+		args, fraction := call.Args, 0.0
+		if call.Name == "percentile" && len(args) == 2 {
+			if fraction, ok = number(args[1]); ok {
+				args = args[:1]
+			}
+		}
+		if call.Name == "median" {
+			fraction = 0.5
+		}
+		if !IsAggregate(call.Name) || call.Star != (len(args) == 0) || len(args) > 1 || call.Name == "percentile" && len(call.Args) != 2 ||
 			call.Star && call.Name != "count" {
 			return nil, &pgerr.Error{Kind: pgerr.ErrInvalid, Code: pgerr.UndefinedFunction, Position: call.At,
 				Message: "aggregate function " + call.String() + " does not exist", Object: call.Name,
-				Hint: "The aggregate functions are count(*), count, sum, avg, min and max, of one column."}
+				Hint: "The aggregate functions are count(*), count, sum, avg, min, max and median, of one column, and percentile(column, fraction)."}
 		}
-		aggs[i] = Aggregate{Func: call.Name, Star: call.Star, Distinct: call.Distinct, Alias: it.Alias, At: call.At}
+		aggs[i] = Aggregate{Func: call.Name, Star: call.Star, Distinct: call.Distinct, Fraction: fraction, Alias: it.Alias, At: call.At}
 		if !call.Star {
-			aggs[i].Arg = call.Args[0]
+			aggs[i].Arg = args[0]
 		}
 	}
 	return aggs, nil
 }
 
+// number returns the value of a number that is written in a query.
+func number(e Expr) (float64, bool) {
+	l, ok := e.(*Literal)
+	if !ok || l.Kind != Number {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(l.Text, 64)
+	return f, err == nil
+}
+
 // IsAggregate reports whether a function is an aggregate.
 func IsAggregate(name string) bool {
 	switch name {
-	case "count", "sum", "avg", "min", "max":
+	case "count", "sum", "avg", "min", "max", "median", "percentile":
 		return true
 	}
 	return false

@@ -234,7 +234,7 @@ func TestSelectList(t *testing.T) {
 }
 
 func TestAggregates(t *testing.T) {
-	aggs, err := ParseAggregates(`sum(c3), COUNT(*), count(distinct "c 1") AS n, avg(all c2), min(c1), max(c1)`)
+	aggs, err := ParseAggregates(`sum(c3), COUNT(*), count(distinct "c 1") AS n, avg(all c2), min(c1), max(c1), median(c1), percentile(c1, 0.9)`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,11 +242,12 @@ func TestAggregates(t *testing.T) {
 		{Func: "sum", Arg: &Column{Name: "c3", At: 5}, At: 1}, {Func: "count", Star: true, At: 10},
 		{Func: "count", Distinct: true, Arg: &Column{Name: "c 1", Quoted: true, At: 35}, Alias: "n", At: 20},
 		{Func: "avg", Arg: &Column{Name: "c2", At: 56}, At: 48}, {Func: "min", Arg: &Column{Name: "c1", At: 65}, At: 61},
-		{Func: "max", Arg: &Column{Name: "c1", At: 74}, At: 70}}
+		{Func: "max", Arg: &Column{Name: "c1", At: 74}, At: 70},
+		{Func: "median", Fraction: 0.5, Arg: &Column{Name: "c1", At: 86}, At: 79}, {Func: "percentile", Fraction: 0.9, Arg: &Column{Name: "c1", At: 102}, At: 91}}
 	if !reflect.DeepEqual(aggs, want) {
 		t.Errorf("%+v", aggs)
 	}
-	for text, code := range map[string]string{"c1": "42803", "*": "42803", "median(c1)": "42883", "sum(*)": "42883", "sum()": "42883",
+	for text, code := range map[string]string{"c1": "42803", "*": "42803", "mode(c1)": "42883", "percentile(c1)": "42883", "percentile(c1, c2)": "42883", "median(c1, 0.5)": "42883", "sum(*)": "42883", "sum()": "42883",
 		"sum(a, b)": "42883", "sum(": "42601", "1": "42803"} {
 		_, err := ParseAggregates(text)
 		var e *pgerr.Error

@@ -28,6 +28,7 @@ type BuildConfig struct {
 	Memory  int64  // maintenance_work_mem
 	Workers int    // the table's parallel_workers
 	Method  string
+	Unique  bool
 	// Progress may be nil.
 	Progress *report.Progress
 }
@@ -49,6 +50,7 @@ func (c *BuildConfig) Check() error {
 	complain(c.Workers < 0 || c.Workers > 1024, "workers is %d, must be from 0 to 1024", c.Workers)
 	complain(c.Columns > 0 && (c.Wide || c.Dups != 1 || c.Order != "rand" || c.Type != "int4"),
 		"columns are random int4, without duplicates: they go with no other type, order or shape")
+	complain(c.Unique && (c.Dups != 1 || c.Columns > 0 || c.Method != "btree"), "a unique index is a btree of one column without duplicates")
 	return errors.Join(errs...)
 }
 
@@ -63,6 +65,9 @@ func (c *BuildConfig) Name() string {
 	}
 	if c.Dups > 1 {
 		name += fmt.Sprintf("-dups%d", c.Dups)
+	}
+	if c.Unique {
+		name += "-unique"
 	}
 	return fmt.Sprintf("%s-rows%d-workers%d", name, c.Rows, c.Workers)
 }
@@ -89,7 +94,7 @@ func measureBuild(ctx context.Context, db *wideleaf.DB, t *wideleaf.Table, c Bui
 	var defs []wideleaf.IndexDef
 	switch {
 	case c.Columns == 0:
-		defs = []wideleaf.IndexDef{{Name: "idx_t", Method: c.Method, Columns: []wideleaf.IndexColumn{{Name: "c1"}}}}
+		defs = []wideleaf.IndexDef{{Name: "idx_t", Method: c.Method, Unique: c.Unique, Columns: []wideleaf.IndexColumn{{Name: "c1"}}}}
 	case c.Method == "btree":
 		defs = Mode{Table: "t", Method: c.Method, PerColumn: true}.indexes(c.Columns)
 	default:
