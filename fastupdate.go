@@ -99,7 +99,8 @@ func (t *Table) redefineIndex(def *catalog.Index, m am.Method) error {
 }
 
 // CleanPendingList takes all rows that wait in the pending list of an index up, PostgreSQL's gin_clean_pending_list, and
-// returns how many pages of the list that freed. Rows committed meanwhile may wait again when it returns.
+// returns how many pages of the list that freed. Rows committed meanwhile may wait again when it returns, and those for
+// which there is no memory.
 func (db *DB) CleanPendingList(ctx context.Context, index string) (pages int64, err error) {
 	if err := db.writable(); err != nil {
 		return 0, err
@@ -125,9 +126,10 @@ func (db *DB) CleanPendingList(ctx context.Context, index string) (pages int64, 
 	active, rows := ts.Table.Active.Tail.Segment(), ts.Visible()
 	ts.Release()
 	has := func(g *version.Group) bool { return g.HasAny([]uint32{ix.Def.ID}) }
+	var failed error
 	err = db.pool.Wait(ctx, func() bool {
-		if err := db.pool.SortPending(t.id, has); err != nil {
-			db.o.Logger.Error("could not take up pending rows", "index", index, "err", err)
+		if failed = db.pool.SortPending(t.id, has); failed != nil {
+			return true
 		}
 		ts, ok := db.versions.AcquireTable(t.id)
 		if !ok {
@@ -143,8 +145,13 @@ func (db *DB) CleanPendingList(ctx context.Context, index string) (pages int64, 
 		if ts.Table.Active.Tail.Segment() != active {
 			return true
 		}
-		return !slices.ContainsFunc(ts.Table.Groups, func(g *version.Group) bool { return has(g) && g.Sorted(active) < rows })
+		return !slices.ContainsFunc(ts.Table.Groups, func(g *version.Group) bool {
+			return has(g) && g.Sorted(active) < rows && vacuum.MaySort(ts.Table, g)
+		})
 	})
+	if err == nil {
+		err = failed
+	}
 	if err != nil {
 		return 0, db.cause(ctx, index, err)
 	}

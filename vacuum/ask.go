@@ -2,6 +2,7 @@ package vacuum
 
 import (
 	"context"
+	"slices"
 
 	"wideleaf/tid"
 )
@@ -13,7 +14,8 @@ type asked struct {
 }
 
 // Vacuum removes a table's rows that are dead now and in flushed segments: from all runs, and from segments in which they are
-// more than a share of the rows. It returns when that is done.
+// more than a share of the rows. It returns when that is done. Several may be under
+// way: one that ends, or is canceled, takes nothing from what the others asked for.
 func (p *Pool) Vacuum(ctx context.Context, table uint32, share float64) error {
 	ts, ok := p.o.Versions.AcquireTable(table)
 	if !ok {
@@ -25,16 +27,14 @@ func (p *Pool) Vacuum(ctx context.Context, table uint32, share float64) error {
 		return nil
 	}
 	p.mu.Lock()
-	if b := p.asked[table]; b != nil { // whose dead rows are among these
-		a.share = min(a.share, b.share)
-	}
-	p.asked[table] = a
+	p.asked[table] = append(p.asked[table], a)
 	p.wake.Broadcast()
 	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if p.asked[table] == a {
+		p.asked[table] = slices.DeleteFunc(p.asked[table], func(b *asked) bool { return b == a })
+		if len(p.asked[table]) == 0 {
 			delete(p.asked, table)
 		}
 	}()

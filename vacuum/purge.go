@@ -79,7 +79,7 @@ func removable(t *version.Table, segment uint64, dead *tid.Dead) tid.DeadSegment
 
 // deadState adds to a table's state what vacuum is to know of its dead rows. p.mu is held.
 func (p *Pool) deadState(t *version.Table, dead *tid.Dead, ts *TableState) {
-	asked := p.asked[t.Def.ID]
+	all := p.asked[t.Def.ID]
 	for gi, g := range t.Groups {
 		for ri, r := range g.Runs {
 			n := still(dead, r)
@@ -88,7 +88,7 @@ func (p *Pool) deadState(t *version.Table, dead *tid.Dead, ts *TableState) {
 			}
 			st := &ts.Groups[gi].Runs[ri]
 			st.Dead, st.Rows = n, rowsOf(t, r)
-			st.Asked = asked != nil && !lacks(t, r, asked.dead)
+			st.Asked = slices.ContainsFunc(all, func(a *asked) bool { return !lacks(t, r, a.dead) })
 		}
 	}
 	for _, part := range dead.Parts() {
@@ -103,8 +103,9 @@ func (p *Pool) deadState(t *version.Table, dead *tid.Dead, ts *TableState) {
 		}
 		stored := s.Stored.Rows()
 		dead := out.Rows - (s.Rows() - stored)
+		due := slices.ContainsFunc(all, func(a *asked) bool { return float64(dead) > a.share*float64(stored) })
 		ts.Segments = append(ts.Segments, SegmentState{Segment: n, Rows: stored, Dead: dead, Last: i == len(t.Segments)-1,
-			Asked: asked != nil && float64(dead) > asked.share*float64(stored), Busy: p.busy[busyKey{Rewrite, t.Def.ID, n}]})
+			Asked: due, Busy: p.busy[busyKey{Rewrite, t.Def.ID, n}]})
 	}
 }
 

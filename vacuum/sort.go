@@ -105,29 +105,46 @@ func (p *Pool) SortPending(table uint32, want func(*version.Group) bool) error {
 		return nil
 	}
 	defer ts.Release()
-	to := ts.Visible()
-	segment := ts.Table.Active.Tail.Segment()
 	for _, g := range ts.Table.Groups {
-		if g.Sorted(segment) >= to || !want(g) || !MaySort(ts.Table, g) {
+		if g.Sorted(ts.Table.Active.Tail.Segment()) >= ts.Visible() || !want(g) || !MaySort(ts.Table, g) {
 			continue
 		}
-		key := busyKey{Sort, g.ID, 0}
-		p.mu.Lock()
-		taken := p.busy[key]
-		p.busy[key] = true
-		p.mu.Unlock()
-		if taken {
-			continue
-		}
-		err := p.sortRows(ts, g, sortFrom(intervals(g, segment), to, p.limits.FanIn), to)
-		p.mu.Lock()
-		delete(p.busy, key)
-		p.mu.Unlock()
-		if err != nil {
+		if err := p.sortGroup(table, g.ID); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// sortGroup takes the rows of a table's active tail up for one group, unless others are at it.
+func (p *Pool) sortGroup(table, group uint32) error {
+	key := busyKey{Sort, group, 0}
+	p.mu.Lock()
+	taken := p.busy[key]
+	p.busy[key] = true
+	p.mu.Unlock()
+	if taken {
+		return nil
+	}
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.busy, key)
+		p.tell()
+	}()
+	// Only now: what another made of the mini-runs just before must not be joined by one that overlaps them.
+	ts, ok := p.o.Versions.AcquireTable(table)
+	if !ok {
+		return nil
+	}
+	defer ts.Release()
+	gi := slices.IndexFunc(ts.Table.Groups, func(g *version.Group) bool { return g.ID == group })
+	segment, to := ts.Table.Active.Tail.Segment(), ts.Visible()
+	if gi < 0 || ts.Table.Groups[gi].Sorted(segment) >= to {
+		return nil
+	}
+	g := ts.Table.Groups[gi]
+	return p.sortRows(ts, g, sortFrom(intervals(g, segment), to, p.limits.FanIn), to)
 }
 
 // miniRuns numbers mini-runs: their pages' owners have parts that no SST has.

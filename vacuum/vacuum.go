@@ -54,12 +54,12 @@ type Pool struct {
 
 	mu      sync.Mutex // guards what follows
 	busy    map[busyKey]bool
-	asked   map[uint32]*asked // by table: vacuums under way
+	asked   map[uint32][]*asked // by table: vacuums under way
 	running int
 	paused  int
 	failed  error // the last job's error; cleared when a job succeeds
 	wake    *sync.Cond
-	changed chan struct{} // closed and replaced when a job ended
+	changed chan struct{} // closed and replaced when a job or a structural change ended
 	stats   Stats
 	retryAt time.Time
 }
@@ -90,7 +90,7 @@ func NewPool(o Options) *Pool {
 	p := &Pool{
 		o:       o,
 		limits:  Limits{FanIn: o.FanIn, MaxSpan: maxSpan, Dead: o.Dead},
-		asked:   map[uint32]*asked{},
+		asked:   map[uint32][]*asked{},
 		busy:    map[busyKey]bool{},
 		changed: make(chan struct{}),
 	}
@@ -150,7 +150,7 @@ func (p *Pool) Stats() Stats {
 	return p.stats
 }
 
-// Changed returns a channel that is closed when the next job has ended.
+// Changed returns a channel that is closed when the next job, or structural change by others, has ended.
 func (p *Pool) Changed() <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,7 +166,7 @@ func (p *Pool) Settle(ctx context.Context) error {
 	})
 }
 
-// Wait returns when done reports true, which is asked again after every job, or with a failing job's error. It wakes the
+// Wait returns when done reports true, which is asked again after every job and structural change, or with a failing job's error. It wakes the
 // workers: between two looks of a leader at its pending rows, work may be due that nobody told them of.
 func (p *Pool) Wait(ctx context.Context, done func() bool) error {
 	for {
@@ -191,10 +191,15 @@ func (p *Pool) Wait(ctx context.Context, done func() bool) error {
 var errStopped = errors.New("background work has been stopped")
 
 // Publish runs f, which publishes records and changes the version, with no other structural change beside it. DDL
-// uses it.
+// uses it. Who waits for work that f made needless is told.
 func (p *Pool) Publish(f func() error) error {
 	p.publish.Lock()
-	defer p.publish.Unlock()
+	defer func() {
+		p.publish.Unlock()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.tell()
+	}()
 	return f()
 }
 
@@ -235,10 +240,15 @@ func (p *Pool) work() {
 		} else {
 			p.failed = nil
 		}
-		close(p.changed)
-		p.changed = make(chan struct{})
-		p.wake.Broadcast()
+		p.tell()
 	}
+}
+
+// tell wakes the workers and all that wait for something to change. p.mu is held.
+func (p *Pool) tell() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+	p.wake.Broadcast()
 }
 
 // free gives back the space of SSTs that no version names, and reports whether there were any. p.mu is held, and let go
