@@ -38,6 +38,10 @@ const (
 	KindGinEntryLeaf  Kind = 8  // entries and posting lists of one column
 	KindGinEntryInner Kind = 9  // as KindBtreeInner
 	KindGinColumns    Kind = 10 // where each column's tree is in a run
+
+	KindRumEntryLeaf  Kind = 11 // as GIN's
+	KindRumEntryInner Kind = 12
+	KindRumColumns    Kind = 13
 )
 
 func (k Kind) String() string {
@@ -60,6 +64,12 @@ func (k Kind) String() string {
 		return "gin entry internal"
 	case KindGinColumns:
 		return "gin columns"
+	case KindRumEntryLeaf:
+		return "rum entry leaf"
+	case KindRumEntryInner:
+		return "rum entry internal"
+	case KindRumColumns:
+		return "rum columns"
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
 }
