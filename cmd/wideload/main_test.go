@@ -196,7 +196,7 @@ func TestBadCommands(t *testing.T) {
 		{"dump --db " + dir + "/none --table t", "is not a database"},
 		{"dump --db x --table t --format table", `--format is "table", must be one of ["csv" "json"]`},
 		{"insert --rows 5 --duration 1s", "none of the others can be"},
-		{"insert --rows 5 --index hash", `unknown index mode "hash": must be btree or gin or none`},
+		{"insert --rows 5 --index hash", `unknown index mode "hash": must be btree or gin or rum or none`},
 		{"insert --rows -5 --clients 0 --batch 0", "rows is -5, must not be negative\nclients is 0, must be from 1 to 10000\nbatch is 0, must be at least 1"},
 		{"insert --rows 5 --memory-limit many", `"many" is not a size`},
 		{"insert --rows 5 --memory-limit 1MiB --db " + dir + "/db3", "MemoryLimit is 1048576"},
