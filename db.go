@@ -15,6 +15,7 @@ import (
 	"wideleaf/am"
 	"wideleaf/am/btree"
 	"wideleaf/am/gin"
+	"wideleaf/am/rum"
 	"wideleaf/page"
 	"wideleaf/pgerr"
 	"wideleaf/store"
@@ -27,6 +28,7 @@ import (
 var methods = map[string]am.Method{
 	"btree": btree.Method,
 	"gin":   gin.Method,
+	"rum":   rum.Method,
 }
 
 // DB is an open database. Its methods may be called concurrently.

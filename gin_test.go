@@ -8,9 +8,15 @@ import (
 	"time"
 )
 
-// A table with a GIN over all columns answers as one without an index, in every state: pending, flushed, merged, after
-// deletes and a reopening.
-func TestGinAgainstNoIndex(t *testing.T) {
+// A table with a GIN or RUM over all columns answers as one without an index, in every state: pending, flushed, merged,
+// after deletes and a reopening.
+func TestInvertedAgainstNoIndex(t *testing.T) {
+	for _, method := range []string{"gin", "rum"} {
+		t.Run(method, func(t *testing.T) { invertedAgainstNoIndex(t, method) })
+	}
+}
+
+func invertedAgainstNoIndex(t *testing.T, method string) {
 	ctx, dir := t.Context(), t.TempDir()
 	db := mustOpen(t, dir, testOptions(nil))
 	cols := []Column{{Name: "i", Type: Int4}, {Name: "f", Type: Float8}, {Name: "b", Type: Bool}, {Name: "s", Type: Text},
@@ -22,7 +28,7 @@ func TestGinAgainstNoIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	def := IndexDef{Name: "g", Method: "gin"}
+	def := IndexDef{Name: "g", Method: method}
 	for _, c := range cols {
 		def.Columns = append(def.Columns, IndexColumn{Name: c.Name})
 	}

@@ -2,6 +2,7 @@ package wideleaf
 
 import (
 	"slices"
+	"sync"
 
 	"wideleaf/am"
 	"wideleaf/catalog"
@@ -11,7 +12,7 @@ import (
 )
 
 // Stored is a relation as it is at one moment: what package pageinspect reads. It holds that state until Close, as a
-// Snapshot does, and may be used concurrently.
+// Snapshot does, keeps the database open as a running query does, and may be used concurrently.
 type Stored struct {
 	Table *catalog.Table
 	Index *catalog.Index // nil for a table's heap
@@ -32,8 +33,12 @@ type StoredPart struct {
 	Pages page.Reader
 }
 
-// Close lets the state go.
-func (s *Stored) Close() { s.close() }
+// Close lets the state go; its pages must not be read afterwards. A second call does nothing.
+func (s *Stored) Close() {
+	if s != nil && s.close != nil {
+		s.close()
+	}
+}
 
 // Name is the relation's name, Method "heap" or the index's access method.
 func (s *Stored) Name() string {
@@ -72,11 +77,15 @@ func (db *DB) Relations() ([]string, error) {
 }
 
 // Stored returns a table's heap or an index as it is now. An unknown name gives an error that matches ErrNotFound.
-func (db *DB) Stored(name string) (*Stored, error) {
+func (db *DB) Stored(name string) (s *Stored, err error) {
 	if err := db.enter(); err != nil {
 		return nil, err
 	}
-	defer db.leave()
+	defer func() {
+		if err != nil {
+			db.leave()
+		}
+	}()
 	sn := db.versions.Acquire()
 	id, found := uint32(0), false
 	for _, t := range sn.Version().Tables() {
@@ -95,7 +104,10 @@ func (db *DB) Stored(name string) (*Stored, error) {
 	if !ok {
 		return nil, notFound
 	}
-	s := &Stored{Table: ts.Table.Def, close: ts.Release}
+	s = &Stored{Table: ts.Table.Def, close: sync.OnceFunc(func() {
+		ts.Release()
+		db.leave()
+	})}
 	if s.Table.Name == name {
 		for _, seg := range ts.Table.Segments {
 			r := seg.Record
@@ -137,4 +149,10 @@ func (db *DB) Stored(name string) (*Stored, error) {
 }
 
 // RelationName returns the name of the table or index with a number, as pages have it, empty if there is none.
-func (db *DB) RelationName(id uint32) string { return db.relation(id, "") }
+func (db *DB) RelationName(id uint32) string {
+	if db.enter() != nil {
+		return ""
+	}
+	defer db.leave()
+	return db.relation(id, "")
+}

@@ -22,7 +22,8 @@ var layers = [][]string{
 	{"pending", "am", "am/sortrun", "am/posting"},
 	{"am/leaf", "am/filter"},
 	{"am/entrytree"},
-	{"am/btree", "am/gin", "am/amtest"},
+	{"am/btree", "am/inverted", "am/amtest"},
+	{"am/gin", "am/rum"},
 	{"version"},
 	{"query", "vacuum", "buildparallel"},
 	{""}, // the root

@@ -39,6 +39,10 @@ const (
 	KindGinEntryInner Kind = 9  // as KindBtreeInner
 	KindGinColumns    Kind = 10 // where each column's tree is in a run
 
+	KindRumEntryLeaf  Kind = 11 // as GIN's
+	KindRumEntryInner Kind = 12
+	KindRumColumns    Kind = 13
+
 	// Images that package pageinspect makes of what is not stored in pages.
 	KindBtreeMeta Kind = 64
 	KindGinMeta   Kind = 65
@@ -65,6 +69,12 @@ func (k Kind) String() string {
 		return "gin entry internal"
 	case KindGinColumns:
 		return "gin columns"
+	case KindRumEntryLeaf:
+		return "rum entry leaf"
+	case KindRumEntryInner:
+		return "rum entry internal"
+	case KindRumColumns:
+		return "rum columns"
 	case KindBtreeMeta:
 		return "btree meta"
 	case KindGinMeta:

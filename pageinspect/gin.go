@@ -6,7 +6,7 @@ import (
 
 	"wideleaf"
 	"wideleaf/am/entrytree"
-	"wideleaf/am/gin"
+	"wideleaf/am/inverted"
 	"wideleaf/page"
 	"wideleaf/value"
 )
@@ -198,7 +198,7 @@ func ginColumnsItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.R
 	if m.Kind != page.KindGinColumns {
 		return nil, notGin(m, page.KindGinColumns)
 	}
-	trees, err := gin.Trees(m.p)
+	trees, err := inverted.Trees(m.p)
 	if err != nil {
 		return nil, damaged(err)
 	}

@@ -44,7 +44,7 @@ func (v *view) metapage() []byte {
 	m := meta{magic: btreeMagic, version: btreeVersion, head: invalidBlock, tail: invalidBlock,
 		pendingPages: uint64(len(v.list)), pending: uint64(v.rows), totalPages: uint64(v.stored)}
 	kind := page.KindBtreeMeta
-	if v.Method() == "gin" {
+	if v.Method() != "btree" {
 		kind, m.version = page.KindGinMeta, ginVersion
 	}
 	if n := len(v.list); n > 0 {

@@ -20,7 +20,7 @@ import (
 	"fmt"
 
 	"wideleaf"
-	"wideleaf/am/gin"
+	"wideleaf/am/inverted"
 	"wideleaf/catalog"
 	"wideleaf/page"
 	"wideleaf/pgerr"
@@ -94,7 +94,7 @@ func (m *image) special() int {
 	switch m.Kind {
 	case page.KindBtreeLeaf, page.KindBtreeInner, page.KindBtreeMeta, page.KindFilter:
 		return 16
-	case page.KindGinEntryLeaf, page.KindGinEntryInner, page.KindGinColumns, page.KindGinMeta, page.KindPending:
+	case page.KindGinEntryLeaf, page.KindGinEntryInner, page.KindGinColumns, page.KindRumEntryLeaf, page.KindRumEntryInner, page.KindRumColumns, page.KindGinMeta, page.KindPending:
 		return 8
 	}
 	return 0
@@ -105,12 +105,12 @@ type origin struct {
 	index *catalog.Index // nil: unknown
 	base  tid.TID        // of the run's first segment
 	block int64          // the relation's block that is block 0 of the run
-	tree  gin.Tree
+	tree  inverted.Tree
 }
 
 // key is the index that a page's keys are of.
 func (o *origin) key() *catalog.Index {
-	if o.index != nil && o.index.Method == "gin" {
+	if o.index != nil && o.index.Method != "btree" {
 		return o.tree.KeyIndex(o.index)
 	}
 	return o.index
@@ -118,7 +118,7 @@ func (o *origin) key() *catalog.Index {
 
 // origin finds out where a page comes from. What can't be found, or read, stays unknown.
 func (in *Inspector) origin(ctx context.Context, m *image) origin {
-	o := origin{tree: gin.Tree{Column: 1 << 16}}
+	o := origin{tree: inverted.Tree{Column: 1 << 16}}
 	name := in.db.RelationName(m.Relation)
 	v, err := in.view(ctx, name)
 	if name == "" || err != nil {
@@ -133,12 +133,12 @@ func (in *Inspector) origin(ctx context.Context, m *image) origin {
 			continue
 		}
 		o.base, o.block = tid.New(part.Span.First, 0), at
-		for b := part.Run.Root; v.Method() == "gin" && b < part.Run.Blocks; b++ {
+		for b := part.Run.Root; v.Index != nil && v.Method() != "btree" && b < part.Run.Blocks; b++ {
 			ref, err := part.Pages.Page(b)
 			if err != nil {
 				break
 			}
-			trees, err := gin.Trees(ref.Data)
+			trees, err := inverted.Trees(ref.Data)
 			ref.Release()
 			if err != nil {
 				break

@@ -12,6 +12,7 @@ import (
 	"wideleaf/am"
 	"wideleaf/am/btree"
 	"wideleaf/am/gin"
+	"wideleaf/am/rum"
 	"wideleaf/tid"
 	"wideleaf/value"
 )
@@ -27,6 +28,7 @@ func methods() []am.Method {
 	return []am.Method{
 		btree.Method,
 		gin.Method,
+		rum.Method,
 		memMethod{wrong: 1, counts: true},
 		memMethod{wrong: 1, lossy: true},
 		memMethod{wrong: 0}, // estimates nothing: every index is used

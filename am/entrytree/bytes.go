@@ -465,8 +465,13 @@ func (in *keyInput) advance() (bool, error) {
 		in.i = 0
 	}
 	in.last, in.key = in.key, in.b.Key(in.last[:0], in.i)
+	before := in.tid
 	in.tid = in.live[in.i] + in.delta
-	if in.seen++; in.seen > 1 && bytes.Compare(in.key, in.last) < 0 {
+	c := 1
+	if in.seen++; in.seen > 1 {
+		c = bytes.Compare(in.key, in.last)
+	}
+	if c < 0 || c == 0 && in.tid <= before {
 		return false, in.corrupt(in.next-1, "entry %d of block %d is out of order", in.i, in.block)
 	}
 	if len(in.key) > in.form.MaxKeyBytes {

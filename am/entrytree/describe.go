@@ -21,7 +21,7 @@ func DescribePage(ix *catalog.Index, p []byte) (*page.Description, error) {
 	d.Header(p)
 	code := func(c uint64) string { return codeText(ix, c) }
 	key := func(k []byte) string { return describeKey(ix, k) }
-	if k := page.ParseHeader(p).Kind; k != page.KindBtreeInner && k != page.KindGinEntryInner {
+	if !isInner(page.ParseHeader(p).Kind) {
 		return d, leaf.Describe(d, p, code, key)
 	}
 	in, err := decodeInner(p)

@@ -65,6 +65,11 @@ func (in *inner) size() int {
 	return 160 + 8*len(in.cum) + 8*len(in.codes) + 4*len(in.ends) + len(in.text)
 }
 
+// isInner reports whether pages of a kind are inner ones of a tree.
+func isInner(k page.Kind) bool {
+	return k == page.KindBtreeInner || k == page.KindGinEntryInner || k == page.KindRumEntryInner
+}
+
 // decodeInner decodes a verified page and checks what a descent relies on: its level, and that its children lie
 // before it, which rules out loops.
 func decodeInner(p []byte) (*inner, error) {
@@ -74,7 +79,7 @@ func decodeInner(p []byte) (*inner, error) {
 	}
 	n := int(h.Reserved)
 	switch {
-	case h.Kind != page.KindBtreeInner && h.Kind != page.KindGinEntryInner:
+	case !isInner(h.Kind):
 		return bad("it is a %s page, not an inner one", h.Kind)
 	case len(p) < innerHead || n == 0:
 		return bad("inner page of %d bytes has %d children", len(p), n)

@@ -43,7 +43,7 @@ func (l *BytesPage) Open(p []byte, kind page.Kind) error {
 		l.off[i] = uint16(at)
 		b := l.parse(i)
 		if flag := p[dir+i*bytesDirSize+11]; flag != 0 {
-			if flag != blockPosting || kind != page.KindGinEntryLeaf || b.N > posting.MaxTIDs {
+			if flag != blockPosting || !listed(kind) || b.N > posting.MaxTIDs {
 				return corrupt(p, "block %d has flags %#02x and %d entries", i, flag, b.N)
 			}
 			if at += b.prefix + b.list; at > dir {

@@ -79,7 +79,7 @@ func (l *Page) Open(p []byte, kind page.Kind) error {
 	bad := 0
 	d := p[dir:]
 	most := uint32(blockNull)
-	if kind == page.KindGinEntryLeaf {
+	if listed(kind) {
 		most |= blockPosting
 	}
 	for i := range n {
@@ -340,3 +340,6 @@ func (l *Page) Nulls() (block, before int) {
 	}
 	return block, before
 }
+
+// listed reports whether leaves of a kind may have posting lists.
+func listed(k page.Kind) bool { return k == page.KindGinEntryLeaf || k == page.KindRumEntryLeaf }

@@ -262,7 +262,7 @@ func checkStates(t *testing.T, r *realTable, dir string, scalars int, all []fact
 	for i := range all {
 		all[i].check(t, db, "t")
 	}
-	for table, index := range map[string]string{"scan": "none", "gin": "gin"} {
+	for table, index := range map[string]string{"scan": "none", "gin": "gin", "rum": "rum"} {
 		r.load(t, dir, db, table, "--index", index)
 		for i := range all {
 			all[i].check(t, db, table)

@@ -25,7 +25,8 @@ func newInsertCommand() *cobra.Command {
 		Short: "Insert random rows into a new table and measure it",
 		Long: "insert creates a table of int4 columns c1, c2, ... with the indexes of an index mode, inserts random rows from\n" +
 			"several clients, and prints rates, latencies and sizes. Table and indexes are named as in the article: a with\n" +
-			"idx_a_1 ... for btree, b with idx_b_1 over all columns for gin, d with idx_d_1 for gin with fastupdate off.",
+			"idx_a_1 ... for btree, b with idx_b_1 over all columns for gin, c with idx_c_1 for rum, d with idx_d_1 for gin with\n" +
+			"fastupdate off.",
 		Args: cobra.NoArgs,
 	}
 	f := cmd.Flags()

@@ -39,7 +39,7 @@ func newLoadCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.Table, "table", "", "name of the table")
 	f.StringVar(&dir, "db", "", "`directory` of the database, which is created if it is not there")
-	f.StringVar(&index, "index", "btree", "access `method` of an index idx_TABLE_N on every column N of a scalar type: btree; gin, one index idx_TABLE_1 over all columns; or none")
+	f.StringVar(&index, "index", "btree", "access `method` of an index idx_TABLE_N on every column N of a scalar type: btree; gin or rum, one index idx_TABLE_1 over all columns; or none")
 	f.BoolVar(&createOnly, "create-only", false, "create the table and its indexes as the file suggests, and load no rows")
 	f.BoolVar(&add, "append", false, "add the rows to a table that is there, whose types hold; a header's names say which columns the file has")
 	f.BoolVar(&o.Header, "header", false, "the first record has the names of the columns, not data")
@@ -62,7 +62,7 @@ func newLoadCommand() *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("types-file", "append")
 
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		if err := oneOf("index", index, "btree", "gin", "none"); err != nil {
+		if err := oneOf("index", index, "btree", "gin", "rum", "none"); err != nil {
 			return err
 		}
 		if index != "none" {

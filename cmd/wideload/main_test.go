@@ -146,7 +146,7 @@ func TestCompareCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want []string
-	for _, mode := range []string{"btree", "gin", "gin-nofastupdate"} {
+	for _, mode := range []string{"btree", "gin", "gin-nofastupdate", "rum"} {
 		for _, name := range []string{"insert/%s rows/s", "insert/%s-settled rows/s", "insert/%s-index-bytes-per-row B", "insert/%s-heap-bytes-per-row B",
 			"query/selective-%s ms", "query/case3-%s ms", "query/case2-%s ms", "query/case1-%s ms"} {
 			want = append(want, fmt.Sprintf(name, mode))
@@ -181,7 +181,7 @@ func TestBadCommands(t *testing.T) {
 		{"query --db x --table t --count --select c1", "none of the others can be"},
 		{"query --db x --table t --format xml", `--format is "xml", must be one of ["table" "csv" "json"]`},
 		{"load nowhere.csv --table t --db " + dir + "/db", "nowhere.csv: no such file"},
-		{"load f --table t --db x --index hash", `--index is "hash", must be one of ["btree" "gin" "none"]`},
+		{"load f --table t --db x --index hash", `--index is "hash", must be one of ["btree" "gin" "rum" "none"]`},
 		{"load f --table t --db x --types c1", `--types has "c1", must be column=type`},
 		{"load f --table t --db x --types c1=money", `--types has "c1=money": the type "money" is none of bool, int4,`},
 		{"load f --table t --db x --delimiter ab", `--delimiter is "ab", must be one ASCII character or \t`},
@@ -196,7 +196,7 @@ func TestBadCommands(t *testing.T) {
 		{"dump --db " + dir + "/none --table t", "is not a database"},
 		{"dump --db x --table t --format table", `--format is "table", must be one of ["csv" "json"]`},
 		{"insert --rows 5 --duration 1s", "none of the others can be"},
-		{"insert --rows 5 --index hash", `unknown index mode "hash": must be btree or gin or none`},
+		{"insert --rows 5 --index hash", `unknown index mode "hash": must be btree or gin or rum or none`},
 		{"insert --rows -5 --clients 0 --batch 0", "rows is -5, must not be negative\nclients is 0, must be from 1 to 10000\nbatch is 0, must be at least 1"},
 		{"insert --rows 5 --memory-limit many", `"many" is not a size`},
 		{"insert --rows 5 --memory-limit 1MiB --db " + dir + "/db3", "MemoryLimit is 1048576"},

@@ -33,6 +33,7 @@ var Modes = []Mode{
 	{Name: "btree", Label: "btree on every column", Table: "a", Method: "btree", PerColumn: true, Compare: true},
 	{Name: "gin", Label: "GIN over all columns", Table: "b", Method: "gin", Compare: true},
 	{Name: "gin-nofastupdate", Label: "GIN over all columns, fastupdate off", Table: "d", Method: "gin", Compare: true, NoFastUpdate: true},
+	{Name: "rum", Label: "RUM over all columns", Table: "c", Method: "rum", Compare: true},
 	{Name: "none", Label: "no index", Table: "a"},
 }
 

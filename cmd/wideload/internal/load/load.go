@@ -18,6 +18,7 @@ import (
 
 	"wideleaf"
 	"wideleaf/am/gin"
+	"wideleaf/am/rum"
 	"wideleaf/cmd/internal/csvfile"
 	"wideleaf/pgerr"
 )
@@ -312,10 +313,10 @@ func (l *loader) at(line, column int, err error) error {
 	return e
 }
 
-// Indexes defines the indexes of an access method on a new table: one over all columns if it is gin, else one on every
-// column.
+// Indexes defines the indexes of an access method on a new table: one over all columns if it is gin or rum, else one on
+// every column.
 func Indexes(table, method string, columns []wideleaf.Column) []wideleaf.IndexDef {
-	if method != gin.Method.Name() {
+	if method != gin.Method.Name() && method != rum.Method.Name() {
 		return IndexEvery(table, method, columns)
 	}
 	all := wideleaf.IndexDef{Name: fmt.Sprintf("idx_%s_1", table), Method: method}

@@ -1,4 +1,4 @@
-package gin
+package inverted
 
 import (
 	"context"
@@ -82,7 +82,7 @@ func build(tb testing.TB, m am.Method, kind, segments, columns int) (am.Run, *pa
 func TestBudget(t *testing.T) {
 	for name, kind := range kinds {
 		for _, segments := range []int{1, 8} {
-			_, own := build(t, Method, kind, segments, 1)
+			_, own := build(t, gin, kind, segments, 1)
 			_, other := build(t, btree.Method, kind, segments, 1)
 			share := float64(own.Bytes()) / float64(other.Bytes())
 			t.Logf("%s, %d segments: %.3f bytes an entry, %.3f of a btree", name, segments,
@@ -96,7 +96,7 @@ func TestBudget(t *testing.T) {
 
 func BenchmarkBuild(b *testing.B) {
 	for name, kind := range kinds {
-		for _, m := range []am.Method{btree.Method, Method} {
+		for _, m := range []am.Method{btree.Method, gin} {
 			b.Run(name+"/"+m.Name(), func(b *testing.B) {
 				v := vector(kind, rand.New(rand.NewPCG(1, 2)))
 				ix := &catalog.Index{ID: 7, Name: "i", Columns: []catalog.IndexColumn{{Attno: 1, Type: v.Type}}}
@@ -119,7 +119,7 @@ func BenchmarkAnd(b *testing.B) {
 			continue
 		}
 		b.Run(name, func(b *testing.B) {
-			run, _ := build(b, Method, kind, 31, 2)
+			run, _ := build(b, gin, kind, 31, 2)
 			yes := &value.Ranges{Words: []value.Interval{{Lo: 1, Hi: 1}}}
 			b.ReportAllocs()
 			for b.Loop() {

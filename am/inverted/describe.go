@@ -1,4 +1,4 @@
-package gin
+package inverted
 
 import (
 	"fmt"
@@ -15,14 +15,15 @@ func DescribePage(ix *catalog.Index, column int, p []byte) (*page.Description, e
 	if len(p) < page.HeaderSize || len(p) > page.Size {
 		return d, &page.CorruptError{Detail: fmt.Sprintf("it has %d bytes", len(p))}
 	}
-	if page.ParseHeader(p).Kind != page.KindGinColumns {
+	kind := page.ParseHeader(p).Kind
+	if kind != page.KindGinColumns && kind != page.KindRumColumns {
 		if ix == nil || column < 0 || column >= len(ix.Columns) {
 			return entrytree.DescribePage(nil, p)
 		}
 		return entrytree.DescribePage(columnIndex(ix, column, normalKey), p)
 	}
 	d.Header(p)
-	places, err := decodePlaces(p)
+	places, err := decodePlaces(p, kind)
 	if err != nil {
 		return d, err
 	}
@@ -45,7 +46,11 @@ type Tree struct {
 
 // Trees returns what a columns page holds.
 func Trees(p []byte) ([]Tree, error) {
-	places, err := decodePlaces(p)
+	kind := page.ParseHeader(p).Kind
+	if kind != page.KindRumColumns {
+		kind = page.KindGinColumns
+	}
+	places, err := decodePlaces(p, kind)
 	trees := make([]Tree, len(places))
 	for i, c := range places {
 		trees[i] = Tree{c.column, int(c.category), int(c.meta.Levels), c.begin, c.meta.Root, c.meta.Entries, c.meta.Nulls}

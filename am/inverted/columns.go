@@ -1,4 +1,4 @@
-package gin
+package inverted
 
 import (
 	"encoding/binary"
@@ -38,7 +38,8 @@ type place struct {
 type runWriter struct {
 	owner  page.Owner
 	w      page.Writer
-	block  uint32 // next
+	kind   page.Kind // of columns pages
+	block  uint32    // next
 	places []place
 	meta   am.RunMeta
 }
@@ -73,7 +74,7 @@ func (w *runWriter) finish(rows uint64) (am.RunMeta, error) {
 			p = binary.LittleEndian.AppendUint64(p, c.meta.Entries)
 			p = binary.LittleEndian.AppendUint64(p, c.meta.Nulls)
 		}
-		page.Seal(p, page.Header{Kind: page.KindGinColumns, Reserved: uint16(n), Owner: w.owner, Block: w.block})
+		page.Seal(p, page.Header{Kind: w.kind, Reserved: uint16(n), Owner: w.owner, Block: w.block})
 		if err := w.w.WritePage(p); err != nil {
 			return am.RunMeta{}, err
 		}
@@ -84,13 +85,13 @@ func (w *runWriter) finish(rows uint64) (am.RunMeta, error) {
 	return w.meta, nil
 }
 
-// decodePlaces decodes a verified columns page.
-func decodePlaces(p []byte) ([]place, error) {
+// decodePlaces decodes a verified columns page of a kind.
+func decodePlaces(p []byte, kind page.Kind) ([]place, error) {
 	h := page.ParseHeader(p)
 	bad := func(format string, args ...any) ([]place, error) {
 		return nil, &page.CorruptError{Owner: h.Owner, Block: h.Block, Detail: fmt.Sprintf(format, args...)}
 	}
-	if h.Kind != page.KindGinColumns {
+	if h.Kind != kind {
 		return bad("it is a %s page, not one of columns", h.Kind)
 	}
 	body := p[page.HeaderSize:]
@@ -172,7 +173,7 @@ func (g *run) open() (directory, error) {
 		if err != nil {
 			return nil, err
 		}
-		places, err := decodePlaces(ref.Data)
+		places, err := decodePlaces(ref.Data, g.columns)
 		ref.Release()
 		if err != nil {
 			return nil, err

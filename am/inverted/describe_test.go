@@ -1,4 +1,4 @@
-package gin
+package inverted
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 // A description covers each byte of a page once.
 func TestDescribe(t *testing.T) {
 	for name, kind := range kinds {
-		opened, mem := build(t, Method, kind, 2, 3)
+		opened, mem := build(t, gin, kind, 2, 3)
 		for b, p := range mem.Pages {
 			d, err := DescribePage(opened.(*run).ix, 0, p)
 			if err != nil {

@@ -1,4 +1,4 @@
-package gin
+package inverted
 
 import (
 	"cmp"
@@ -16,12 +16,13 @@ import (
 
 // run is an opened run.
 type run struct {
-	form  *entrytree.Form
-	ix    *catalog.Index
-	meta  am.RunMeta
-	span  am.Span
-	r     page.Reader
-	cache *page.Cache // nil: read the columns pages every time
+	form    *entrytree.Form
+	columns page.Kind // of its columns pages
+	ix      *catalog.Index
+	meta    am.RunMeta
+	span    am.Span
+	r       page.Reader
+	cache   *page.Cache // nil: read the columns pages every time
 }
 
 var (
