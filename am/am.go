@@ -35,6 +35,7 @@ type Abilities struct {
 	Returns     bool // index-only: cursors return the key's values
 	AnyColumn   bool // serves a condition on any of its columns, first or not
 	Arrays      bool // conditions on the items of arrays (ArrayRun)
+	Distance    bool // rows in order of a column's distance from a value, found by streams from it both ways (OrderedRun)
 	MaxColumns  int
 	MaxKeyBytes int // a longer key is refused; 0: none is
 }
@@ -130,6 +131,33 @@ type Run interface {
 type ArrayRun interface {
 	BitmapArray(ctx context.Context, column int, m *value.ArrayMatch, b *tid.Builder) (recheck bool, err error)
 	EstimateArray(column int, m *value.ArrayMatch) (Estimate, error)
+}
+
+// Order is a scan in the order of one column's values. Columns are given by their places in the index.
+type Order struct {
+	Column   int           // a column of a fixed-width type whose values order
+	Ranges   *value.Ranges // condition on Column; nil: all rows, NULLs included
+	Backward bool
+	// To is the column whose postings carry Column's value, with a condition on it: Match if it is an array, else Cond;
+	// -1: Column's own entries.
+	To    int
+	Match *value.ArrayMatch
+	Cond  *value.Ranges
+}
+
+// Posting is a row as an ordered scan yields it.
+type Posting struct {
+	Code    uint64 // value.KeyCode of the ordering column's value
+	Null    bool   // it is NULL: then Code is 0
+	Recheck bool   // the row may not match what was asked of To
+	TID     tid.TID
+}
+
+// OrderedRun is a run that yields rows in order of a column. Ordered is lazy: it reads leaves as it is asked for their
+// rows. Rows come in (Code, TID) order, NULLs behind all codes; the whole turned round when backward. ok is false for orders
+// that the run can't keep; damage found on the way comes as the last element. Breaking out of the loop ends the scan.
+type OrderedRun interface {
+	Ordered(ctx context.Context, o *Order) (rows iter.Seq2[Posting, error], ok bool)
 }
 
 // Counter is a run that counts exactly without visiting the entries in between (Abilities.Counts). ok is false for

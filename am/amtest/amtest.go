@@ -195,6 +195,9 @@ func (b *bench) check(run am.Run, rows []row) {
 		}
 		b.conditions(ctx, run, c, matching(sorted, c))
 	}
+	if b.m.Abilities().Distance {
+		b.ordered(ctx, run, rows)
+	}
 }
 
 func describe(c am.Conditions) string {
@@ -411,6 +414,17 @@ func damage(t *rapid.T, m am.Method) {
 				expectCorrupt(t, err)
 				if n++; n > 1<<20 {
 					t.Fatal("cursor doesn't end")
+				}
+			}
+		}
+		if x, ok := run.(am.OrderedRun); ok {
+			if rows, ok := x.Ordered(ctx, &am.Order{Ranges: c[0], Backward: b.r.IntN(2) == 0, To: -1}); ok {
+				n := 0
+				for _, err := range rows {
+					expectCorrupt(t, err)
+					if n++; n > 1<<20 {
+						t.Fatal("ordered scan doesn't end")
+					}
 				}
 			}
 		}

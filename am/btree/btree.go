@@ -37,7 +37,7 @@ func (m method) Name() string { return m.form.Method }
 // Abilities says what a btree can do.
 func (method) Abilities() am.Abilities {
 	return am.Abilities{
-		Ordered: true, Unique: true, MultiColumn: true, Counts: true, Returns: true,
+		Ordered: true, Unique: true, MultiColumn: true, Counts: true, Returns: true, Distance: true,
 		MaxColumns: catalog.MaxIndexColumns, MaxKeyBytes: MaxKeyBytes,
 	}
 }

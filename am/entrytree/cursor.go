@@ -143,8 +143,8 @@ func (w *walker) step(back bool) (bool, error) {
 	return true, nil
 }
 
-// walk calls yield for the entries of a stretch in leaf order, or backward. more is false when yield wants no more.
-func (w *walker) walk(x stretch, back bool, yield func(am.Entry, error) bool) (more bool, err error) {
+// walk calls visit for the entries of a stretch in leaf order, or backward. more is false when visit wants no more.
+func (w *walker) walk(x stretch, back bool, visit func() (more bool, err error)) (more bool, err error) {
 	from := x.lo
 	if back {
 		from = x.hi
@@ -154,39 +154,36 @@ func (w *walker) walk(x stretch, back bool, yield func(am.Entry, error) bool) (m
 		if back && w.v.before(w.i, x.lo) || !back && !w.v.before(w.i, x.hi) {
 			break
 		}
-		e, err := w.v.entry(w.i)
-		if err != nil {
+		if more, err := visit(); !more || err != nil {
 			return false, err
-		}
-		if !yield(e, nil) {
-			return false, nil
 		}
 	}
 	return err == nil, err
 }
 
-// all walks stretches in order.
-func (w *walker) all(xs iter.Seq[stretch], walk func(x stretch, yield func(am.Entry, error) bool) (bool, error)) iter.Seq2[am.Entry, error] {
-	return func(yield func(am.Entry, error) bool) {
-		if w.t.meta.Entries == 0 {
-			return
-		}
-		defer w.close()
-		var err error
-		if w.leaves, err = w.t.leaves(); err != nil {
-			yield(am.Entry{}, err)
-			return
-		}
-		for x := range xs {
-			more, err := walk(x, yield)
-			if err != nil {
-				yield(am.Entry{}, err)
-			}
-			if !more {
-				return
-			}
+// entries returns what yields the entry stood on.
+func (w *walker) entries(yield func(am.Entry, error) bool) func() (bool, error) {
+	return func() (bool, error) {
+		e, err := w.v.entry(w.i)
+		return err == nil && yield(e, nil), err
+	}
+}
+
+// all walks stretches in order. What goes wrong is returned as err, for the caller to yield.
+func (w *walker) all(xs []stretch, walk func(x stretch) (more bool, err error)) (err error) {
+	if w.t.meta.Entries == 0 {
+		return nil
+	}
+	defer w.close()
+	if w.leaves, err = w.t.leaves(); err != nil {
+		return err
+	}
+	for _, x := range xs {
+		if more, err := walk(x); !more || err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // codeView is a view of the fixed form.
@@ -195,9 +192,19 @@ type codeView struct {
 	page leaf.Page
 	b    leaf.Block
 	keys [leaf.BlockEntries]uint64
-	tids [leaf.BlockEntries]uint32
+	few  [leaf.BlockEntries]uint32
+	many []uint32 // of a posting list
+	tids []uint32 // of the block
 	key  []byte
 	val  [1]value.Value
+}
+
+// code returns the code of entry i of the current block.
+func (v *codeView) code(i int) uint64 {
+	if v.b.Posting {
+		return v.b.Base
+	}
+	return v.keys[i]
 }
 
 func (v *codeView) open(p []byte) error { return v.page.Open(p, v.r.form.Leaf) }
@@ -205,8 +212,14 @@ func (v *codeView) blocks() int         { return v.page.Blocks() }
 
 func (v *codeView) decode(block int) (int, error) {
 	v.b = v.page.Block(block)
+	if v.b.Posting {
+		err := v.r.listTIDs(v.b.List(), &v.many)
+		v.tids = v.many
+		return v.b.N, err
+	}
 	v.b.Keys(&v.keys)
-	if !v.b.Within(v.b.TIDs(&v.tids), v.r.limit()) {
+	v.tids = v.b.TIDs(&v.few)
+	if !v.b.Within(v.tids, v.r.limit()) {
 		return 0, v.r.corrupt(page.ParseHeader(v.page.Bytes()).Block, "block %d has TIDs outside of the run", block)
 	}
 	return v.b.N, nil
@@ -231,7 +244,7 @@ func (v *codeView) before(i int, b bound) bool {
 	case atNulls:
 		return !v.b.Null
 	}
-	return !v.b.Null && v.keys[i] < b.code
+	return !v.b.Null && v.code(i) < b.code
 }
 
 func (v *codeView) entry(i int) (am.Entry, error) {
@@ -240,8 +253,8 @@ func (v *codeView) entry(i int) (am.Entry, error) {
 		v.val[0] = value.Null(c.Type)
 		v.key = append(v.key[:0], nullMark(c))
 	} else {
-		v.val[0] = value.OfCode(c.Type, v.keys[i])
-		v.key = appendCode(append(v.key[:0], markValue), c, v.keys[i])
+		v.val[0] = value.OfCode(c.Type, v.code(i))
+		v.key = appendCode(append(v.key[:0], markValue), c, v.code(i))
 	}
 	return am.Entry{TID: first(v.r.span) + tid.TID(v.tids[i]), Key: v.key, Values: v.val[:]}, nil
 }
@@ -256,12 +269,15 @@ func (r *fixedRun) Cursor(ctx context.Context, c am.Conditions, backward bool) i
 		if backward {
 			slices.Reverse(xs)
 		}
-		w.all(slices.Values(xs), func(x stretch, yield func(am.Entry, error) bool) (bool, error) {
+		err := w.all(xs, func(x stretch) (bool, error) {
 			if col.Desc && x.lo.kind == atCode {
 				return w.walkGroups(v, x, !backward, yield)
 			}
-			return w.walk(x, backward, yield)
-		})(yield)
+			return w.walk(x, backward, w.entries(yield))
+		})
+		if err != nil {
+			yield(am.Entry{}, err)
+		}
 	}
 }
 
@@ -304,7 +320,7 @@ func (w *walker) walkGroups(v *codeView, x stretch, down bool, yield func(am.Ent
 		if down && v.before(w.i, x.lo) || !down && !v.before(w.i, x.hi) {
 			break
 		}
-		code := v.keys[w.i]
+		code := v.code(w.i)
 		if some && (down && code >= last || !down && code <= last) {
 			// Codes that aren't in order could lead round in circles.
 			return false, w.t.corrupt(w.leaf, "codes of block %d are out of order", w.block)
@@ -313,14 +329,14 @@ func (w *walker) walkGroups(v *codeView, x stretch, down bool, yield func(am.Ent
 		group := stretch{bound{code: code}, after(code)}
 		// far is where the group's other end lies if it lies in this block.
 		near, far := w.i, w.i
-		for down && far > 0 && v.keys[far-1] == code {
+		for down && far > 0 && v.code(far-1) == code {
 			far--
 		}
-		for !down && far < w.n-1 && v.keys[far+1] == code {
+		for !down && far < w.n-1 && v.code(far+1) == code {
 			far++
 		}
 		if down && far == 0 || !down && far == w.n-1 {
-			if more, err := w.walk(group, !down, yield); !more || err != nil {
+			if more, err := w.walk(group, !down, w.entries(yield)); !more || err != nil {
 				return false, err
 			}
 			if down {
@@ -413,15 +429,17 @@ func (r *bytesRun) Cursor(ctx context.Context, c am.Conditions, backward bool) i
 		if backward {
 			slices.Reverse(pl.stretches)
 		}
-		w.all(slices.Values(pl.stretches), func(x stretch, yield func(am.Entry, error) bool) (bool, error) {
-			return w.walk(x, backward, func(e am.Entry, err error) bool {
-				for i := pl.filter; err == nil && i < len(c) && i < len(e.Values); i++ {
-					if c[i] != nil && !c[i].Contains(e.Values[i]) {
-						return true
-					}
+		visit := w.entries(func(e am.Entry, err error) bool {
+			for i := pl.filter; i < len(c) && i < len(e.Values); i++ {
+				if c[i] != nil && !c[i].Contains(e.Values[i]) {
+					return true
 				}
-				return yield(e, err)
-			})
-		})(yield)
+			}
+			return yield(e, err)
+		})
+		err := w.all(pl.stretches, func(x stretch) (bool, error) { return w.walk(x, backward, visit) })
+		if err != nil {
+			yield(am.Entry{}, err)
+		}
 	}
 }

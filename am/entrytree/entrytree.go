@@ -47,6 +47,7 @@ type Tree interface {
 	am.Run
 	am.Counter
 	am.Cursor
+	am.OrderedRun
 }
 
 var (

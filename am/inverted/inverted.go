@@ -54,7 +54,7 @@ func (m method) Name() string { return m.form.Method }
 
 // Abilities says what an index can do.
 func (method) Abilities() am.Abilities {
-	return am.Abilities{MultiColumn: true, AnyColumn: true, Arrays: true, Counts: true, MaxColumns: catalog.MaxColumns}
+	return am.Abilities{MultiColumn: true, AnyColumn: true, Arrays: true, Counts: true, Distance: true, MaxColumns: catalog.MaxColumns}
 }
 
 // isArray reports whether a column's keys are the items of its arrays.

@@ -26,9 +26,10 @@ type run struct {
 }
 
 var (
-	_ am.Run      = (*run)(nil)
-	_ am.Counter  = (*run)(nil)
-	_ am.ArrayRun = (*run)(nil)
+	_ am.Run        = (*run)(nil)
+	_ am.Counter    = (*run)(nil)
+	_ am.ArrayRun   = (*run)(nil)
+	_ am.OrderedRun = (*run)(nil)
 )
 
 // Meta returns what the run was opened with, Span the segments it covers.
