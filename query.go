@@ -11,6 +11,7 @@ import (
 	"wideleaf/pgerr"
 	"wideleaf/query"
 	"wideleaf/query/sql"
+	"wideleaf/value"
 	"wideleaf/version"
 )
 
@@ -31,10 +32,43 @@ type Query struct {
 	limit   int64
 	offset  int64
 	limited bool
+	similar *value.Like
 }
 
 // Query begins a query of the table: all rows and columns until told otherwise.
 func (t *Table) Query() *Query { return &Query{t: t} }
+
+// Similarity is a way of comparing arrays by the number of distinct items that they have in common, NULLs aside.
+type Similarity = value.Similarity
+
+// The similarities of arrays of a and b distinct items with n in common, by RUM's names.
+const (
+	Cosine  = value.Cosine  // n / sqrt(a*b)
+	Jaccard = value.Jaccard // n / (a+b-n)
+	Overlap = value.Overlap // n
+)
+
+// Similarity sets what the operators % and <=> of arrays mean: x % y is true when f of the two is at least the threshold,
+// a number from 0 to 1; x <=> y is 1/f. Without it they are RUM's defaults, Cosine and 0.5.
+func (q *Query) Similarity(f Similarity, threshold float64) *Query {
+	q.similar = &value.Like{Function: f, Threshold: threshold}
+	return q
+}
+
+// settings returns what the query's text is bound under.
+func (q *Query) settings() (query.Settings, error) {
+	s := query.DefaultSettings
+	if l := q.similar; l != nil {
+		if !(l.Threshold >= 0 && l.Threshold <= 1) {
+			return s, pgerr.New(pgerr.ErrInvalid, pgerr.InvalidParameterValue, "a similarity threshold of %v is outside the valid range (0 .. 1)", l.Threshold)
+		}
+		if l.Function > Overlap {
+			return s, pgerr.New(pgerr.ErrInvalid, pgerr.InvalidParameterValue, "there is no %v", l.Function)
+		}
+		s.Similarity = *l
+	}
+	return s, nil
+}
 
 // Where adds a condition in SQL, such as "c1 < 100000 and c2 between 5 and 7"; all conditions added must hold.
 func (q *Query) Where(condition string) *Query {
@@ -55,6 +89,12 @@ func (q *Query) Select(columns ...string) *Query {
 }
 
 // OrderBy sets the order of Rows, such as "c5 desc nulls last, c1". Rows that it finds equal come in TID order.
+//
+// A key may be the distance of a column from a constant, of numbers, dates or times: "c1 <=> 1000" is |c1 - 1000|,
+// "c1 <=| 1000" is that of values up to the constant and "c1 |=> 1000" that of those above it. Values on the other side, and
+// infinite ones and NaN, are infinitely far; NULLs come last. Of arrays, "tags <=> '{a,b}'" is 1 divided by their similarity (see
+// Similarity). Types without a distance are refused with 42883. The operators are those of PostgreSQL's extension rum, but
+// that arrays without items are infinitely far from all others.
 func (q *Query) OrderBy(keys string) *Query {
 	q.orderBy = keys
 	return q
@@ -156,11 +196,11 @@ func (q *Query) condition() (condition, error) {
 	return condition{expr: sql.And(exprs...)}, nil
 }
 
-func bindCondition(c condition, def *catalog.Table) (*query.Pred, error) {
+func bindCondition(c condition, s query.Settings, def *catalog.Table) (*query.Pred, error) {
 	if c.none {
 		return &query.Pred{Kind: query.True}, nil
 	}
-	return query.Bind(c.expr, def)
+	return s.Bind(c.expr, def)
 }
 
 // pred binds the conditions to a definition of the table.
@@ -169,7 +209,11 @@ func (q *Query) pred(def *catalog.Table) (*query.Pred, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bindCondition(e, def)
+	s, err := q.settings()
+	if err != nil {
+		return nil, err
+	}
+	return bindCondition(e, s, def)
 }
 
 // acquire takes a snapshot of the table as the query reads it.
@@ -227,7 +271,11 @@ func (q *Query) Aggregate(ctx context.Context, exprs ...string) (out []Value, er
 		if err != nil {
 			return err
 		}
-		p, err := bindCondition(cond, t.Def)
+		s, err := q.settings()
+		if err != nil {
+			return err
+		}
+		p, err := bindCondition(cond, s, t.Def)
 		if err != nil {
 			return err
 		}
@@ -260,10 +308,14 @@ func (q *Query) spec(def *catalog.Table) (spec query.RowsSpec, names []string, e
 	if spec.Columns, names, err = query.BindSelectList(items, def); err != nil {
 		return spec, nil, err
 	}
-	if spec.Pred, err = bindCondition(cond, def); err != nil {
+	s, err := q.settings()
+	if err != nil {
 		return spec, nil, err
 	}
-	if spec.OrderBy, err = query.BindOrderBy(keys, def); err != nil {
+	if spec.Pred, err = bindCondition(cond, s, def); err != nil {
+		return spec, nil, err
+	}
+	if spec.OrderBy, err = s.BindOrderBy(keys, def); err != nil {
 		return spec, nil, err
 	}
 	spec.Limit, spec.Offset = -1, -1

@@ -30,6 +30,7 @@ const (
 	CardinalityViolation         = "21000"
 	DivisionByZero               = "22012"
 	NumericValueOutOfRange       = "22003"
+	NullValueNotAllowed          = "22004"
 	InvalidDatetimeFormat        = "22007"
 	DatetimeFieldOverflow        = "22008"
 	TimeZoneDisplacement         = "22009" // invalid_time_zone_displacement_value

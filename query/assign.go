@@ -45,7 +45,7 @@ func bindAssignments(list []sql.Assignment, t *catalog.Table, excluded bool) ([]
 		seen[c.Attno] = true
 		e := &scalar{typ: c.Type, val: c.Default}
 		if a.Expr != nil {
-			b := &scalarBinder{binder: binder{table: t}, excluded: excluded}
+			b := &scalarBinder{binder: DefaultSettings.binder(t), excluded: excluded}
 			if e, err = b.bind(a.Expr); err != nil {
 				return nil, err
 			}

@@ -15,8 +15,23 @@ import (
 //
 // There are three truth values and a Pred has two. So binding asks of each part either "where is it true?" or "where
 // is it false?"; NOT turns the question round, and rows for which a part is NULL answer neither.
-func Bind(e sql.Expr, t *catalog.Table) (*Pred, error) {
-	b := binder{table: t, questions: maxQuestions}
+func Bind(e sql.Expr, t *catalog.Table) (*Pred, error) { return DefaultSettings.Bind(e, t) }
+
+// Settings are what the meaning of a query depends on besides its text.
+type Settings struct {
+	Similarity value.Like // of arrays, by % and <=>
+}
+
+// DefaultSettings are RUM's.
+var DefaultSettings = Settings{Similarity: value.Like{Function: value.Cosine, Threshold: 0.5}}
+
+func (s Settings) binder(t *catalog.Table) binder {
+	return binder{settings: s, table: t, questions: maxQuestions}
+}
+
+// Bind is the function Bind under these settings.
+func (s Settings) Bind(e sql.Expr, t *catalog.Table) (*Pred, error) {
+	b := s.binder(t)
 	p, err := b.condition(e, true, "WHERE")
 	if err == nil {
 		err = b.late
@@ -32,6 +47,7 @@ func Bind(e sql.Expr, t *catalog.Table) (*Pred, error) {
 const maxQuestions = 1 << 16
 
 type binder struct {
+	settings  Settings
 	table     *catalog.Table
 	depth     int
 	questions int // that may still be asked of compared conditions
@@ -89,7 +105,7 @@ func (b *binder) condition(e sql.Expr, want bool, clause string) (*Pred, error) 
 		if isLike(e.Op) {
 			return b.like(e, want)
 		}
-		if op, ok := arrayOps[e.Op]; ok {
+		if op, ok := arrayOps[e.Op]; ok && (op != value.Similar || b.ofArrays(e)) {
 			return b.arrays(op, e, want)
 		}
 	case *sql.Quantified:
@@ -169,7 +185,8 @@ func (b *binder) operand(e sql.Expr) (operand, error) {
 	case *sql.Logic, *sql.Between, *sql.In, *sql.Is, *sql.Distinct, *sql.Quantified:
 		return operand{typ: boolType, expr: e}, nil
 	case *sql.Binary:
-		if _, array := arrayOps[e.Op]; array || isComparison(e.Op) || isLike(e.Op) {
+		op, array := arrayOps[e.Op]
+		if array && (op != value.Similar || b.ofArrays(e)) || isComparison(e.Op) || isLike(e.Op) {
 			return operand{typ: boolType, expr: e}, nil
 		}
 		return b.operator(e)

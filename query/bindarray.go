@@ -9,7 +9,24 @@ import (
 )
 
 // arrayOps are the operators between arrays.
-var arrayOps = map[string]value.ArrayOp{"@>": value.Contains, "<@": value.ContainedBy, "&&": value.Overlaps}
+var arrayOps = map[string]value.ArrayOp{"@>": value.Contains, "<@": value.ContainedBy, "&&": value.Overlaps, "%": value.Similar}
+
+// ofArrays reports whether a side of an operator is seen at once to be an array; % is an operator of numbers, too.
+func (b *binder) ofArrays(e *sql.Binary) bool {
+	for _, side := range []sql.Expr{e.Left, e.Right} {
+		switch s := side.(type) {
+		case *sql.Column:
+			if i, err := findColumn(s, b.table); err == nil && isArray(typeOf(b.table.Columns[i].Type)) {
+				return true
+			}
+		case *sql.Cast:
+			if t, err := parseType(s.Type); err == nil && isArray(t) {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // arrayPred returns the Pred for the array in a column to be in a set.
 func arrayPred(attno int, t value.Type, m *value.ArrayMatch) *Pred {
@@ -51,6 +68,11 @@ func (b *binder) arrays(op value.ArrayOp, e *sql.Binary, want bool) (*Pred, erro
 		return constantPred(false), nil
 	}
 	m := value.MatchArray(op, valueTypes[r.typ], r.con.val.Str())
+	if op == value.Similar {
+		if m, err = b.similar(r.con); err != nil {
+			return nil, err
+		}
+	}
 	m.Not = !want
 	if l.con != nil {
 		return constantPred(m.Holds(l.con.val.Str())), nil

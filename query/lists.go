@@ -30,15 +30,20 @@ func BindSelectList(items []sql.SelectItem, t *catalog.Table) (attnos []int, nam
 	return attnos, names, nil
 }
 
-// BindOrderBy resolves the columns of an ORDER BY list.
-func BindOrderBy(keys []sql.SortKey, t *catalog.Table) ([]OrderKey, error) {
+// BindOrderBy resolves the columns of an ORDER BY list, and the distances of columns from constants.
+func (s Settings) BindOrderBy(keys []sql.SortKey, t *catalog.Table) ([]OrderKey, error) {
 	out := make([]OrderKey, len(keys))
 	for i, k := range keys {
-		attno, _, err := bindName(k.Expr, t)
+		out[i] = OrderKey{Desc: k.Desc, NullsFirst: k.NullsFirst}
+		var err error
+		if e, ok := k.Expr.(*sql.Binary); ok && isDistance(e.Op) {
+			out[i].Attno, out[i].Distance, err = s.bindDistance(e, t)
+		} else {
+			out[i].Attno, _, err = bindName(k.Expr, t)
+		}
 		if err != nil {
 			return nil, err
 		}
-		out[i] = OrderKey{Attno: attno, Desc: k.Desc, NullsFirst: k.NullsFirst}
 	}
 	return out, nil
 }

@@ -211,7 +211,7 @@ func (r *memRun) Cursor(_ context.Context, c am.Conditions, backward bool) iter.
 	rows := r.matching(c)
 	col := r.def.Columns[0]
 	slices.SortStableFunc(rows, func(a, b int) int {
-		return modelCompare(r.m.value(a, col.Attno), r.m.value(b, col.Attno), OrderKey{col.Attno, col.Desc, col.NullsFirst})
+		return modelCompare(r.m.value(a, col.Attno), r.m.value(b, col.Attno), OrderKey{Attno: col.Attno, Desc: col.Desc, NullsFirst: col.NullsFirst})
 	})
 	if backward {
 		slices.Reverse(rows)

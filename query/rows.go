@@ -26,6 +26,7 @@ type OrderKey struct {
 	Attno      int // 0 is ctid
 	Desc       bool
 	NullsFirst bool
+	Distance   *Distance // of the column's values, which are sorted by it; nil: by themselves
 }
 
 // Rows yields the rows that spec asks for; each is the caller's to keep. Without ORDER BY they come in TID order and

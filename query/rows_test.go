@@ -33,8 +33,8 @@ func TestRowsOfRandomQueries(t *testing.T) {
 			Offset:  count.Draw(t, "offset"),
 		}
 		for range rapid.IntRange(0, 3).Draw(t, "keys") {
-			spec.OrderBy = append(spec.OrderBy, OrderKey{rapid.IntRange(0, len(columnTypes)).Draw(t, "key"),
-				rapid.Bool().Draw(t, "desc"), rapid.Bool().Draw(t, "nulls first")})
+			spec.OrderBy = append(spec.OrderBy, OrderKey{Attno: rapid.IntRange(0, len(columnTypes)).Draw(t, "key"),
+				Desc: rapid.Bool().Draw(t, "desc"), NullsFirst: rapid.Bool().Draw(t, "nulls first")})
 		}
 
 		rows := m.matching(spec.Pred)

@@ -139,14 +139,16 @@ const (
 
 // keyOf returns row i of v as a key. The code of a string is its beginning.
 func keyOf(v *value.Vector, i int, k OrderKey) (rank, uint64) {
-	if v.IsNull(i) {
+	if v.IsNull(i) || k.Distance != nil && k.Distance.null {
 		if k.NullsFirst {
 			return nullFirst, 0
 		}
 		return nullLast, 0
 	}
 	var code uint64
-	if v.Type.Width() == value.Var {
+	if k.Distance != nil {
+		code = value.KeyCode(value.Float8, value.Float8Code(k.Distance.of(v, i)))
+	} else if v.Type.Width() == value.Var {
 		var head [8]byte
 		copy(head[:], v.Str[i])
 		code = binary.BigEndian.Uint64(head[:])
@@ -234,7 +236,7 @@ func (t *topRows) fullKeys(full bool, i int, keys *fetcher) []sortKey {
 	for k := range out {
 		v := &keys.vectors[keys.place[k]]
 		out[k].rank, out[k].code = keyOf(v, i, t.order[k])
-		if v.Type.Width() == value.Var {
+		if v.Type.Width() == value.Var && t.order[k].Distance == nil {
 			out[k].str = v.Str[i]
 		}
 	}

@@ -80,7 +80,7 @@ type topBound struct {
 // ranges returns what the first key may be for a row to be among the first; ok is false if anything.
 func (b *topBound) ranges(t *topRows) (r value.Ranges, ok bool) {
 	k := b.order[0]
-	if k.Attno == 0 || b.typ.Width() == value.Var {
+	if k.Attno == 0 || k.Distance != nil || b.typ.Width() == value.Var {
 		return r, false
 	}
 	bound := b.shared.Load()

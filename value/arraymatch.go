@@ -11,6 +11,7 @@ const (
 	ContainedBy                   // <@: all are among Items
 	Overlaps                      // &&: one is among Items
 	OverlapsOrNull                // one is among Items or NULL: where x = ANY(array) isn't false
+	Similar                       // %: Similarity is at least Like.Threshold
 )
 
 // ArrayMatch is a set of arrays: those for whose items Op holds, or with Not those for which it doesn't. NULL is in
@@ -22,6 +23,7 @@ type ArrayMatch struct {
 	Codes []uint64 // the distinct items to look for, ascending, of an int8[]
 	Texts []string // the same of a text[]
 	Null  bool     // NULL is among the items to look for
+	Like  Like     // how Similar compares
 }
 
 // MatchArray returns the set of arrays of type t for which op holds with an array that is held as s.
@@ -52,7 +54,7 @@ func (m *ArrayMatch) Complement() *ArrayMatch {
 
 // Equal reports whether two matches are the same.
 func (m *ArrayMatch) Equal(o *ArrayMatch) bool {
-	return m.Op == o.Op && m.Not == o.Not && m.Type == o.Type && m.Null == o.Null &&
+	return m.Op == o.Op && m.Not == o.Not && m.Type == o.Type && m.Null == o.Null && m.Like == o.Like &&
 		slices.Equal(m.Codes, o.Codes) && slices.Equal(m.Texts, o.Texts)
 }
 
@@ -85,6 +87,9 @@ func (m *ArrayMatch) holds(s string) bool {
 			}
 		}
 		return true
+	case Similar:
+		common, length := m.common(s)
+		return m.Items() > 0 && length > 0 && m.Like.similarity(common, m.Items(), length) >= m.Like.Threshold
 	}
 	for it.Next() {
 		if _, found := m.find(&it); found || it.Null && m.Op == OverlapsOrNull {
@@ -126,5 +131,5 @@ func (m *ArrayMatch) String() string {
 	if m.Not {
 		not = "not "
 	}
-	return not + [...]string{"@> ", "<@ ", "&& ", "= any or null "}[m.Op] + formatArray(m.Type, string(b))
+	return not + [...]string{"@> ", "<@ ", "&& ", "= any or null ", m.Like.String() + " "}[m.Op] + formatArray(m.Type, string(b))
 }

@@ -154,14 +154,18 @@ func (g *run) match(column int, m *value.ArrayMatch) (ks []key, any, recheck boo
 		return ks, false, false, nil
 	case m.Op == value.ContainedBy:
 		return append(ks, key{parts: d.whole(column, emptyItem)}), true, len(ks) > 0, nil
+	case m.Op == value.Similar && m.Like.Threshold == 0: // without an item in common, too
+		return []key{notNull}, false, true, nil
+	case m.Op == value.Similar:
+		return ks, true, true, nil
 	case m.Op == value.OverlapsOrNull:
 		ks = append(ks, key{parts: d.whole(column, nullKey)})
 	}
 	return ks, true, false, nil
 }
 
-// BitmapArray adds the TIDs of the rows whose array is in m to b. Only what an array is contained by, and texts longer
-// than a key, need a recheck.
+// BitmapArray adds the TIDs of the rows whose array is in m to b. Only what an array is contained by or
+// similar to, and texts longer than a key, need a recheck.
 func (g *run) BitmapArray(ctx context.Context, column int, m *value.ArrayMatch, b *tid.Builder) (recheck bool, err error) {
 	ks, any, recheck, err := g.match(column, m)
 	if err != nil {

@@ -17,6 +17,8 @@ import (
 // queryFlags are a query.
 type queryFlags struct {
 	where, selects, aggregates, orderBy string
+	similarity                          string
+	threshold                           float64
 	count                               bool
 	limit, offset                       int64
 }
@@ -34,6 +36,7 @@ func newQueryCommand() *cobra.Command {
 		Short: "Query a table",
 		Example: `  wideload query --db DIR --table a --where "c1 < 100000 and c2 < 10000000" --count
   wideload query --db DIR --table a --select c1,c2,ctid --order-by "c1 desc" --limit 5
+  wideload query --db DIR --table a --order-by "c1 <=> 1000000000" --limit 10
   wideload query --db DIR --table a --agg "sum(c3), avg(c4)" --format json`,
 		Args: cobra.NoArgs,
 	}
@@ -44,7 +47,9 @@ func newQueryCommand() *cobra.Command {
 	f.BoolVar(&q.count, "count", false, "print only how many rows there are")
 	f.StringVar(&q.selects, "select", "*", "`columns` to print; ctid is the row's identifier")
 	f.StringVar(&q.aggregates, "agg", "", "`aggregates` to print instead of rows: count(*), sum, avg, min, max, count(distinct c1), median(c1), percentile(c1, 0.9)")
-	f.StringVar(&q.orderBy, "order-by", "", "`keys` that order the rows, such as \"c5 desc, c1\"; else they come in the order of ctid")
+	f.StringVar(&q.orderBy, "order-by", "", "`keys` that order the rows, such as \"c5 desc, c1\" or \"c1 <=> 1000\"; else they come in the order of ctid")
+	f.StringVar(&q.similarity, "similarity", wideleaf.Cosine.String(), "what % and <=> of arrays are about: cosine, jaccard or overlap")
+	f.Float64Var(&q.threshold, "threshold", 0.5, "`similarity` from which on % is true, 0 to 1")
 	f.Int64Var(&q.limit, "limit", 0, "print at most this many rows")
 	f.Int64Var(&q.offset, "offset", 0, "leave out this many rows first")
 	f.StringVar(&format, "format", string(resultset.Table), "`form` of the result: table, csv or json (an array of objects)")
@@ -86,7 +91,11 @@ func newQueryCommand() *cobra.Command {
 
 // run asks the query.
 func (f *queryFlags) run(ctx context.Context, t *wideleaf.Table, limited bool) (names []string, rows resultset.Rows, err error) {
-	q := t.Query()
+	similarity, ok := value.ParseSimilarity(f.similarity)
+	if !ok {
+		return nil, nil, fmt.Errorf("there is no similarity %q: it is cosine, jaccard or overlap", f.similarity)
+	}
+	q := t.Query().Similarity(similarity, f.threshold)
 	if f.where != "" {
 		q.Where(f.where)
 	}
