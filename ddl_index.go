@@ -23,12 +23,16 @@ type IndexColumn struct {
 // IndexDef is what an index is to be.
 type IndexDef struct {
 	Name    string // 1 to 63 bytes, unique in the database
-	Method  string // access method: "btree" (the default) or "gin"
+	Method  string // access method: "btree" (the default), "gin" or "rum"
 	Columns []IndexColumn
 	// Unique lets no two rows have one key; NULLs are all different, unless NullsNotDistinct makes them equal.
 	Unique, NullsNotDistinct bool
 	// PrimaryKey makes it the table's primary key: unique, of columns that are NOT NULL.
 	PrimaryKey bool
+	// Attach lets entries of columns carry other columns' values; for access method "rum". OrderByAttach keeps such entries
+	// in the order of the values only, not in that of TIDs too: the index is smaller, but conditions on To alone read more.
+	Attach        []Attach
+	OrderByAttach bool
 	IndexOptions
 }
 
@@ -109,6 +113,9 @@ func (t *Table) newIndex(d IndexDef) (*version.Index, error) {
 		}
 		ix.Columns = append(ix.Columns, catalog.IndexColumn{
 			Attno: def.Columns[i].Attno, Type: def.Columns[i].Type, Desc: c.Desc, NullsFirst: nullsFirst})
+	}
+	if err := d.attach(def, ix, ab.Attach); err != nil {
+		return nil, err
 	}
 	return &version.Index{Def: ix, Method: m}, nil
 }
@@ -480,7 +487,7 @@ func (t *Table) Indexes() []IndexInfo {
 				continue
 			}
 			info := IndexInfo{IndexDef: IndexDef{Name: ix.Def.Name, Method: ix.Def.Method, IndexOptions: optionsOf(ix.Def),
-				Unique: ix.Def.Unique, NullsNotDistinct: ix.Def.NullsNotDistinct, PrimaryKey: ix.Def.Primary}, Runs: len(g.Runs), Bytes: bytes}
+				Unique: ix.Def.Unique, NullsNotDistinct: ix.Def.NullsNotDistinct, PrimaryKey: ix.Def.Primary, Attach: attachOf(def, ix.Def), OrderByAttach: ix.Def.OrderByAttach}, Runs: len(g.Runs), Bytes: bytes}
 			info.PendingRows = g.PendingRows(ts.Table, ts.Visible())
 			info.PendingPages = pendingPages(ix, info.PendingRows)
 			for _, c := range ix.Def.Columns {

@@ -603,18 +603,35 @@ func badIndexes(create func(context.Context, *env, string, ...IndexDef) error) m
 		}
 		return func(ctx context.Context, e *env) error { return create(ctx, e, table, def) }
 	}
+	attach := func(method string, ordered bool, as ...Attach) func(context.Context, *env) error {
+		def := IndexDef{Name: "n", Method: method, Attach: as, OrderByAttach: ordered, Columns: []IndexColumn{{Name: "a"}, {Name: "s"}}}
+		return func(ctx context.Context, e *env) error { return create(ctx, e, "t", def) }
+	}
 	return map[string]func(context.Context, *env) error{
-		"42P01 unknown table":  try("nothing", "n", "", "a"),
-		"42P07 taken":          try("t", "idx_t_1", "", "a"),
-		"42P07 taken by table": try("t", "u", "", "a"),
-		"42602 no name":        try("t", "", "", "a"),
-		"42622 long name":      try("t", strings.Repeat("x", 64), "", "a"),
-		"42704 method":         try("t", "n", "nothing", "a"),
-		"42601 no column":      try("t", "n", ""),
-		"42703 unknown column": try("t", "n", "", "a", "nothing"),
-		"0A000 ctid":           try("t", "n", "", "ctid"),
-		"54011 33 columns":     try("t", "n", "", slices.Repeat([]string{"a"}, 33)...),
-		"54000 long key":       try("u", "n", "", "s"),
+		"22023 attach without to":     attach("rum", false, Attach{Column: "a"}),
+		"22023 to without attach":     attach("rum", false, Attach{To: "s"}),
+		"22023 neither":               attach("rum", true, Attach{}),
+		"22023 ordered by nothing":    attach("rum", true),
+		"22023 attached to itself":    attach("rum", false, Attach{"a", "a"}),
+		"42804 text attached":         attach("rum", true, Attach{"s", "a"}),
+		"42703 unknown attached":      attach("rum", false, Attach{"nothing", "s"}),
+		"42703 attached to unknown":   attach("rum", false, Attach{"a", "nothing"}),
+		"22023 attached, not indexed": attach("rum", false, Attach{"f", "s"}),
+		"22023 to, not indexed":       attach("rum", false, Attach{"a", "f"}),
+		"42710 attached twice":        attach("rum", false, Attach{"a", "s"}, Attach{"a", "s"}),
+		"0A000 attached in a gin":     attach("gin", false, Attach{"a", "s"}),
+		"0A000 attached in a btree":   attach("", false, Attach{"a", "s"}),
+		"42P01 unknown table":         try("nothing", "n", "", "a"),
+		"42P07 taken":                 try("t", "idx_t_1", "", "a"),
+		"42P07 taken by table":        try("t", "u", "", "a"),
+		"42602 no name":               try("t", "", "", "a"),
+		"42622 long name":             try("t", strings.Repeat("x", 64), "", "a"),
+		"42704 method":                try("t", "n", "nothing", "a"),
+		"42601 no column":             try("t", "n", ""),
+		"42703 unknown column":        try("t", "n", "", "a", "nothing"),
+		"0A000 ctid":                  try("t", "n", "", "ctid"),
+		"54011 33 columns":            try("t", "n", "", slices.Repeat([]string{"a"}, 33)...),
+		"54000 long key":              try("u", "n", "", "s"),
 	}
 }
 

@@ -3,6 +3,7 @@ package wideleaf
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,12 +12,16 @@ import (
 // A table with a GIN or RUM over all columns answers as one without an index, in every state: pending, flushed, merged,
 // after deletes and a reopening.
 func TestInvertedAgainstNoIndex(t *testing.T) {
-	for _, method := range []string{"gin", "rum"} {
-		t.Run(method, func(t *testing.T) { invertedAgainstNoIndex(t, method) })
+	pairs := []Attach{{"d", "tags"}, {"i", "tags"}, {"f", "i"}, {"b", "s"}, {"i", "ids"}}
+	for name, def := range map[string]IndexDef{
+		"gin": {Method: "gin"}, "rum": {Method: "rum"},
+		"attached": {Method: "rum", Attach: pairs}, "ordered": {Method: "rum", Attach: pairs, OrderByAttach: true},
+	} {
+		t.Run(name, func(t *testing.T) { invertedAgainstNoIndex(t, def) })
 	}
 }
 
-func invertedAgainstNoIndex(t *testing.T, method string) {
+func invertedAgainstNoIndex(t *testing.T, def IndexDef) {
 	ctx, dir := t.Context(), t.TempDir()
 	db := mustOpen(t, dir, testOptions(nil))
 	cols := []Column{{Name: "i", Type: Int4}, {Name: "f", Type: Float8}, {Name: "b", Type: Bool}, {Name: "s", Type: Text},
@@ -28,7 +33,7 @@ func invertedAgainstNoIndex(t *testing.T, method string) {
 			t.Fatal(err)
 		}
 	}
-	def := IndexDef{Name: "g", Method: method}
+	def.Name = "g"
 	for _, c := range cols {
 		def.Columns = append(def.Columns, IndexColumn{Name: c.Name})
 	}
@@ -121,6 +126,9 @@ func invertedAgainstNoIndex(t *testing.T, method string) {
 		}
 	}
 	check("reopened")
+	if got := tables[1].Indexes()[0]; !slices.Equal(got.Attach, def.Attach) || got.OrderByAttach != def.OrderByAttach {
+		t.Errorf("index has attached %v (%v), expected %v", got.Attach, got.OrderByAttach, def.Attach)
+	}
 	if err := db.Check(ctx); err != nil {
 		t.Error(err)
 	}

@@ -15,6 +15,7 @@
 package am
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -36,6 +37,7 @@ type Abilities struct {
 	AnyColumn   bool // serves a condition on any of its columns, first or not
 	Arrays      bool // conditions on the items of arrays (ArrayRun)
 	Distance    bool // rows in order of a column's distance from a value, found by streams from it both ways (OrderedRun)
+	Attach      int  // how many columns' values the postings of a column can carry (catalog.Index.Attach)
 	MaxColumns  int
 	MaxKeyBytes int // a longer key is refused; 0: none is
 }
@@ -138,8 +140,8 @@ type Order struct {
 	Column   int           // a column of a fixed-width type whose values order
 	Ranges   *value.Ranges // condition on Column; nil: all rows, NULLs included
 	Backward bool
-	// To is the column whose postings carry Column's value, with a condition on it: Match if it is an array, else Cond;
-	// -1: Column's own entries.
+	// To is the column whose postings carry Column's value (catalog.Index.Attach), with a condition on it: Match if it
+	// is an array, else Cond; -1: Column's own entries.
 	To    int
 	Match *value.ArrayMatch
 	Cond  *value.Ranges
@@ -153,11 +155,30 @@ type Posting struct {
 	TID     tid.TID
 }
 
+// Compare orders postings as a forward scan yields them.
+func (p Posting) Compare(o Posting) int {
+	switch {
+	case p.Null != o.Null && p.Null:
+		return 1
+	case p.Null != o.Null:
+		return -1
+	}
+	return cmp.Or(cmp.Compare(p.Code, o.Code), cmp.Compare(p.TID, o.TID))
+}
+
 // OrderedRun is a run that yields rows in order of a column. Ordered is lazy: it reads leaves as it is asked for their
 // rows. Rows come in (Code, TID) order, NULLs behind all codes; the whole turned round when backward. ok is false for orders
 // that the run can't keep; damage found on the way comes as the last element. Breaking out of the loop ends the scan.
 type OrderedRun interface {
 	Ordered(ctx context.Context, o *Order) (rows iter.Seq2[Posting, error], ok bool)
+}
+
+// ScoredRun is a run that tells from its pages alone how many items the arrays of a column have in common with others.
+// Similar calls add once for each row whose array has one of m's items at least (m.Codes or m.Texts; m.Op is not looked at),
+// in no order: common is the number of m's items that it has, length that of its items, each counted once and NULLs not at
+// all. exact is false, and nothing was added, when the items are too long to be told apart.
+type ScoredRun interface {
+	Similar(ctx context.Context, column int, m *value.ArrayMatch, add func(t tid.TID, common, length int) error) (exact bool, err error)
 }
 
 // Counter is a run that counts exactly without visiting the entries in between (Abilities.Counts). ok is false for

@@ -139,8 +139,30 @@ type Index struct {
 	NullsNotDistinct bool // a NULL is equal to another
 	Primary          bool // it is the table's primary key
 
+	Attach        []Attach `json:",omitempty"` // which columns' postings carry which others' values
+	OrderByAttach bool     `json:",omitempty"` // such postings are kept in the order of the values only, not in that of TIDs too
+
 	NoFastUpdate     bool  // fastupdate=off: the commit takes new rows up
 	PendingListLimit int64 // gin_pending_list_limit in bytes; 0: the database's
+}
+
+// Attach says that the postings of the column To carry the value of the column Attno. Both are columns of the index, given
+// by their attno.
+type Attach struct{ Attno, To int }
+
+// Place returns the place in the index of a column given by its attno, -1 if it isn't there.
+func (ix *Index) Place(attno int) int {
+	return slices.IndexFunc(ix.Columns, func(c IndexColumn) bool { return c.Attno == attno })
+}
+
+// Attached returns the places in the index of the columns whose values the postings of column i carry.
+func (ix *Index) Attached(i int) (places []int) {
+	for _, a := range ix.Attach {
+		if a.To == ix.Columns[i].Attno {
+			places = append(places, ix.Place(a.Attno))
+		}
+	}
+	return places
 }
 
 // KeyBytes is what a row's key takes in a plain page: the pending list's measure. A string counts as stringGuess bytes.

@@ -54,7 +54,7 @@ func pageItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.Row, er
 		d, err = entrytree.DescribePage(in.originIndex(ctx, m), m.p)
 	case page.KindGinEntryLeaf, page.KindGinEntryInner, page.KindGinColumns:
 		o := in.origin(ctx, m)
-		d, err = inverted.DescribePage(o.index, o.tree.Column, m.p)
+		d, err = inverted.DescribePage(o.index, o.tree, m.p)
 	default:
 		d = &page.Description{}
 		d.Header(m.p)

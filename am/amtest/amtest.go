@@ -41,7 +41,9 @@ func Run(t *testing.T, m am.Method) {
 		t.Run("MultiColumn", func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				chosen := rapid.SliceOfN(rapid.SampledFrom(types), 2, min(4, m.Abilities().MaxColumns)).Draw(t, "types")
-				history(t, m, drawIndex(t, chosen...))
+				ix := drawIndex(t, chosen...)
+				attach(t, m, ix)
+				history(t, m, ix)
 			})
 		})
 	}
@@ -198,6 +200,10 @@ func (b *bench) check(run am.Run, rows []row) {
 	if b.m.Abilities().Distance {
 		b.ordered(ctx, run, rows)
 	}
+	for _, a := range b.ix.Attach {
+		b.attached(ctx, run, rows, b.ix.Place(a.Attno), b.ix.Place(a.To))
+	}
+	b.similar(ctx, run, rows)
 }
 
 func describe(c am.Conditions) string {
@@ -359,6 +365,7 @@ func damage(t *rapid.T, m am.Method) {
 		chosen = append(chosen, value.Int4)
 	}
 	ix := drawIndex(t, chosen...)
+	attach(t, m, ix)
 	b := &bench{t: t, m: m, ix: ix, ds: drawDomains(t, ix)}
 	b.r = rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	s := makeSegment(2, b.r.IntN(4000), b.ds, b.r, false)
@@ -425,6 +432,22 @@ func damage(t *rapid.T, m am.Method) {
 					if n++; n > 1<<20 {
 						t.Fatal("ordered scan doesn't end")
 					}
+				}
+			}
+		}
+	}
+	for _, a := range ix.Attach {
+		to := ix.Place(a.To)
+		if ix.Columns[to].Type.Elem() != value.Unknown {
+			continue
+		}
+		c := value.Equal(s.columns[to].Value(0))
+		rows, ok := run.(am.OrderedRun).Ordered(ctx, &am.Order{Column: ix.Place(a.Attno), Backward: b.r.IntN(2) == 0, To: to, Cond: &c})
+		for n := 0; ok; ok = false {
+			for _, err := range rows {
+				expectCorrupt(t, err)
+				if n++; n > 1<<20 {
+					t.Fatal("ordered scan doesn't end")
 				}
 			}
 		}

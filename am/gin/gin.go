@@ -12,4 +12,4 @@ import (
 // Method is the access method.
 var Method am.Method = inverted.New("gin", inverted.Kinds{
 	Leaf: page.KindGinEntryLeaf, Inner: page.KindGinEntryInner, Columns: page.KindGinColumns,
-})
+}, false)

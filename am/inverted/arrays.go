@@ -7,20 +7,29 @@ import (
 
 	"wideleaf/am"
 	"wideleaf/am/entrytree"
+	"wideleaf/catalog"
 	"wideleaf/tid"
 	"wideleaf/value"
 )
 
-// buildArrays writes the trees of an array column.
-func (m method) buildArrays(i int, v *value.Vector, src *am.Source, out *runWriter, yield func() error) error {
+// arrayKeys is the keys of an array column of one segment, ascending, each with the rows that have it, and the rows of the
+// other categories.
+type arrayKeys struct {
+	codes  []entrytree.CodeList
+	texts  []entrytree.TextList
+	others [categories][]uint32
+	rows   []uint32 // those with keys, and
+	counts []uint32 // how many
+}
+
+// gatherArrays returns the keys of a column.
+func gatherArrays(prefix int, v *value.Vector, src *am.Source, yield func() error) (*arrayKeys, error) {
+	k := new(arrayKeys)
 	codes, texts := map[uint64]int{}, map[string]int{}
-	var codeLists []entrytree.CodeList
-	var textLists []entrytree.TextList
-	var others [categories][]uint32
 	for row := range v.N {
 		if row&1023 == 0 {
 			if err := yield(); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		off := src.Base.Offset() + uint16(row)
@@ -29,60 +38,100 @@ func (m method) buildArrays(i int, v *value.Vector, src *am.Source, out *runWrit
 		}
 		t := uint32(off)
 		if v.IsNull(row) {
-			others[nullItem] = append(others[nullItem], t)
+			k.others[nullItem] = append(k.others[nullItem], t)
 			continue
 		}
-		empty := true
+		empty, long, n := true, false, uint32(0)
 		for it := value.ItemsOf(v.Type, v.Str[row]); it.Next(); empty = false {
 			var list *[]uint32
 			switch {
 			case it.Null:
-				list = &others[nullKey]
+				list = &k.others[nullKey]
 			case v.Type == value.Int8Array:
 				at, ok := codes[it.Code]
 				if !ok {
-					at = len(codeLists)
+					at = len(k.codes)
 					codes[it.Code] = at
-					codeLists = append(codeLists, entrytree.CodeList{Code: it.Code})
+					k.codes = append(k.codes, entrytree.CodeList{Code: it.Code})
 				}
-				list = &codeLists[at].TIDs
+				list = &k.codes[at].TIDs
 			default:
-				text := it.Text[:min(len(it.Text), m.form.Prefix)]
+				text := it.Text[:min(len(it.Text), prefix)]
+				long = long || len(it.Text) > prefix
 				at, ok := texts[text]
 				if !ok {
-					at = len(textLists)
+					at = len(k.texts)
 					texts[text] = at
-					textLists = append(textLists, entrytree.TextList{Text: text})
+					k.texts = append(k.texts, entrytree.TextList{Text: text})
 				}
-				list = &textLists[at].TIDs
+				list = &k.texts[at].TIDs
 			}
-			if n := len(*list); n == 0 || (*list)[n-1] != t { // each once a row
-				*list = append(*list, t)
+			if n := len(*list); n > 0 && (*list)[n-1] == t { // each once a row
+				continue
+			}
+			*list = append(*list, t)
+			if !it.Null {
+				n++
 			}
 		}
 		if empty {
-			others[emptyItem] = append(others[emptyItem], t)
+			k.others[emptyItem] = append(k.others[emptyItem], t)
+		}
+		if long { // which may be more than there are keys
+			n = distinct(v.Str[row])
+		}
+		if n > 0 {
+			k.rows, k.counts = append(k.rows, t), append(k.counts, n)
 		}
 	}
-	slices.SortFunc(codeLists, func(a, b entrytree.CodeList) int { return cmp.Compare(a.Code, b.Code) })
-	slices.SortFunc(textLists, func(a, b entrytree.TextList) int { return cmp.Compare(a.Text, b.Text) })
-	for cat := range categories {
-		var meta am.RunMeta
-		var err error
-		switch {
-		case cat != normalKey:
-			meta, err = entrytree.BuildCodes(m.form, []entrytree.CodeList{{TIDs: others[cat]}}, out.target(), yield)
-		case v.Type == value.Int8Array:
-			meta, err = entrytree.BuildCodes(m.form, codeLists, out.target(), yield)
-		default:
-			meta, err = entrytree.BuildTexts(m.form, textLists, out.target(), yield)
+	slices.SortFunc(k.codes, func(a, b entrytree.CodeList) int { return cmp.Compare(a.Code, b.Code) })
+	slices.SortFunc(k.texts, func(a, b entrytree.TextList) int { return cmp.Compare(a.Text, b.Text) })
+	return k, nil
+}
+
+// distinct returns how many different texts an array has.
+func distinct(array string) uint32 {
+	var texts []string
+	for it := value.ItemsOf(value.TextArray, array); it.Next(); {
+		if !it.Null {
+			texts = append(texts, it.Text)
 		}
-		if err != nil {
-			return err
-		}
-		out.add(i, cat, meta)
 	}
-	return nil
+	slices.Sort(texts)
+	return uint32(len(slices.Compact(texts)))
+}
+
+// write writes the tree of a category, with the values of an attached column if that is not nil.
+func (k *arrayKeys) write(form *entrytree.Form, ix *catalog.Index, cat category, attached *value.Vector, src *am.Source, t entrytree.Target, yield func() error) (am.RunMeta, error) {
+	var a *entrytree.Attached
+	if attached != nil {
+		a = &entrytree.Attached{Key: &ix.Columns[0], Column: &ix.Columns[1], Values: attached, First: uint32(src.Base.Offset())}
+	}
+	switch {
+	case cat == lengths:
+		return entrytree.BuildCodes(form, k.lengths(), nil, t, yield)
+	case cat != normalKey:
+		return entrytree.BuildCodes(form, []entrytree.CodeList{{TIDs: k.others[cat]}}, a, t, yield)
+	case ix.Columns[0].Type == value.Int8:
+		return entrytree.BuildCodes(form, k.codes, a, t, yield)
+	}
+	return entrytree.BuildTexts(form, k.texts, a, t, yield)
+}
+
+// lengths returns the rows by how many keys they have.
+func (k *arrayKeys) lengths() (lists []entrytree.CodeList) {
+	at := map[uint32]int{}
+	for i, n := range k.counts {
+		j, ok := at[n]
+		if !ok {
+			j = len(lists)
+			at[n] = j
+			lists = append(lists, entrytree.CodeList{Code: uint64(value.Int4Code(int32(n)))})
+		}
+		lists[j].TIDs = append(lists[j].TIDs, k.rows[i])
+	}
+	slices.SortFunc(lists, func(a, b entrytree.CodeList) int { return cmp.Compare(a.Code, b.Code) })
+	return lists
 }
 
 // part is some entries of one tree.

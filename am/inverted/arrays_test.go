@@ -48,7 +48,7 @@ func TestArrays(t *testing.T) {
 	for _, typ := range []value.Type{value.Int8Array, value.TextArray} {
 		for _, prefix := range []int{prefixBytes, 4} {
 			t.Run(fmt.Sprint(typ, prefix), func(t *testing.T) {
-				rapid.Check(t, func(t *rapid.T) { arrays(t, typ, newMethod("gin", kindsOfGin, 150, prefix)) })
+				rapid.Check(t, func(t *rapid.T) { arrays(t, typ, newMethod("rum", kindsOfGin, true, 150, prefix)) })
 			})
 		}
 	}

@@ -1,15 +1,17 @@
 package inverted
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"wideleaf/am"
 	"wideleaf/am/entrytree"
 	"wideleaf/page"
 )
 
-// category says what the entries of a tree are of: PostgreSQL's numbers.
+// category says what the entries of a tree are of: PostgreSQL's numbers, and one more.
 type category uint8
 
 const (
@@ -17,7 +19,17 @@ const (
 	nullKey    category = 1 // NULL as an array's item
 	emptyItem  category = 2 // arrays without items
 	nullItem   category = 3 // NULL as an array
-	categories category = 4
+	lengths    category = 4 // how many different items arrays have that aren't NULL, if any
+	categories category = 5
+)
+
+// items are the categories that together have an entry at least of each row of an array column.
+var items = []category{normalKey, nullKey, emptyItem, nullItem}
+
+// slotBits is where a tree's slot begins in the byte that has its category below, maxSlot the highest slot.
+const (
+	slotBits = 3
+	maxSlot  = 1<<(8-slotBits) - 1
 )
 
 // Layout of a columns page; docs/format.md has the table.
@@ -29,6 +41,7 @@ const (
 // place is where a column's tree is in a run.
 type place struct {
 	column   int
+	slot     int // 0: keys; n: keys, each with the value of the column's n-th attached column
 	category category
 	begin    uint32 // first block
 	meta     am.RunMeta
@@ -49,11 +62,11 @@ func (w *runWriter) target() entrytree.Target {
 }
 
 // add takes note of a tree that has been written.
-func (w *runWriter) add(column int, cat category, meta am.RunMeta) {
+func (w *runWriter) add(column, slot int, cat category, meta am.RunMeta) {
 	if meta.Entries == 0 {
 		return
 	}
-	w.places = append(w.places, place{column, cat, w.block, meta})
+	w.places = append(w.places, place{column, slot, cat, w.block, meta})
 	w.block = meta.Blocks
 	w.meta.Entries += meta.Entries
 	w.meta.Nulls += meta.Nulls
@@ -68,7 +81,7 @@ func (w *runWriter) finish(rows uint64) (am.RunMeta, error) {
 		p := make([]byte, page.HeaderSize, page.HeaderSize+n*columnSize)
 		for _, c := range left[:n] {
 			p = binary.LittleEndian.AppendUint16(p, uint16(c.column))
-			p = append(p, byte(c.category), byte(c.meta.Levels))
+			p = append(p, byte(c.slot)<<slotBits|byte(c.category), byte(c.meta.Levels))
 			p = binary.LittleEndian.AppendUint32(p, c.begin)
 			p = binary.LittleEndian.AppendUint32(p, c.meta.Blocks)
 			p = binary.LittleEndian.AppendUint64(p, c.meta.Entries)
@@ -102,7 +115,7 @@ func decodePlaces(p []byte, kind page.Kind) ([]place, error) {
 	for i := range places {
 		b := body[i*columnSize:][:columnSize]
 		c := place{
-			column: int(binary.LittleEndian.Uint16(b)), category: category(b[2]),
+			column: int(binary.LittleEndian.Uint16(b)), slot: int(b[2] >> slotBits), category: category(b[2] & (1<<slotBits - 1)),
 			begin: binary.LittleEndian.Uint32(b[4:]),
 			meta: am.RunMeta{
 				Blocks: binary.LittleEndian.Uint32(b[8:]), Levels: uint32(b[3]),
@@ -118,7 +131,12 @@ func decodePlaces(p []byte, kind page.Kind) ([]place, error) {
 	return places, nil
 }
 
-// directory is the opened trees of a run, in order of column and category.
+// compare orders trees as a run has them: by column, slot and category.
+func (c place) compare(o place) int {
+	return cmp.Or(cmp.Compare(c.column, o.column), cmp.Compare(c.slot, o.slot), cmp.Compare(c.category, o.category))
+}
+
+// directory is the opened trees of a run, in their order.
 type directory []opened
 
 type opened struct {
@@ -126,20 +144,23 @@ type opened struct {
 	tree entrytree.Tree
 }
 
-// tree returns the tree of a column and category, nil if there is none.
+// tree returns the tree that tells which rows have which keys of a column and category, nil if there is none. Where keys
+// are kept with attached values only, those of the first do.
 func (d directory) tree(column int, cat category) entrytree.Tree {
-	lo, hi := 0, len(d)
-	for lo < hi {
-		if m := (lo + hi) / 2; d[m].column < column || d[m].column == column && d[m].category < cat {
-			lo = m + 1
-		} else {
-			hi = m
-		}
+	if t := d.slot(column, 0, cat); t != nil {
+		return t
 	}
-	if lo < len(d) && d[lo].column == column && d[lo].category == cat {
-		return d[lo].tree
+	return d.slot(column, 1, cat)
+}
+
+// slot returns the tree of a column, slot and category, nil if there is none.
+func (d directory) slot(column, slot int, cat category) entrytree.Tree {
+	at := place{column: column, slot: slot, category: cat}
+	i, found := slices.BinarySearchFunc(d, at, func(o opened, at place) int { return o.compare(at) })
+	if !found {
+		return nil
 	}
-	return nil
+	return d[i].tree
 }
 
 // openedBytes is about what an opened tree takes in the cache.
@@ -180,16 +201,16 @@ func (g *run) open() (directory, error) {
 		}
 		for _, c := range places {
 			switch n := len(d); {
-			case c.column < len(g.ix.Columns) && c.category != normalKey && !isArray(g.ix, c.column):
-				return nil, g.corrupt(block, "tree of category %d of column %d, which isn't an array", c.category, c.column+1)
 			case c.column >= len(g.ix.Columns):
 				return nil, g.corrupt(block, "tree of column %d, the index has %d", c.column+1, len(g.ix.Columns))
-			case n > 0 && (c.column < d[n-1].column || c.column == d[n-1].column && c.category <= d[n-1].category):
+			case !slices.Contains(g.layout(g.ix, c.column), treeOf{c.slot, c.category}):
+				return nil, g.corrupt(block, "tree of category %d with attached value %d of column %d, which has none", c.category, c.slot, c.column+1)
+			case n > 0 && d[n-1].compare(c) >= 0:
 				return nil, g.corrupt(block, "tree of column %d, category %d is out of order", c.column+1, c.category)
 			case c.begin != next:
 				return nil, g.corrupt(block, "a tree begins at block %d, expected %d", c.begin, next)
 			}
-			t, err := entrytree.Open(g.form, columnIndex(g.ix, c.column, c.category), c.meta, c.begin, g.span, g.r, g.cache)
+			t, err := entrytree.Open(g.form, columnIndex(g.ix, c.column, c.slot, c.category), c.meta, c.begin, g.span, g.r, g.cache)
 			if err != nil {
 				return nil, err
 			}

@@ -10,8 +10,18 @@ import (
 func TestDescribe(t *testing.T) {
 	for name, kind := range kinds {
 		opened, mem := build(t, gin, kind, 2, 3)
+		trees, err := Trees(mem.Pages[opened.Meta().Root])
+		if err != nil {
+			t.Fatal(err)
+		}
 		for b, p := range mem.Pages {
-			d, err := DescribePage(opened.(*run).ix, 0, p)
+			tree := Tree{Column: 1}
+			for _, x := range trees {
+				if x.First <= uint32(b) && uint32(b) <= x.Last {
+					tree = x
+				}
+			}
+			d, err := DescribePage(opened.(*run).ix, tree, p)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,47 +32,86 @@ const prefixBytes = 256
 // Kinds are the kinds of a method's pages.
 type Kinds struct{ Leaf, Inner, Columns page.Kind }
 
-// New returns the access method of a name, whose pages are of these kinds.
-func New(name string, kinds Kinds) am.Method {
-	return newMethod(name, kinds, entrytree.SliceEntries, prefixBytes)
+// New returns the access method of a name, whose pages are of these kinds. With payloads columns can be attached to others,
+// and the lengths of arrays are kept.
+func New(name string, kinds Kinds, payloads bool) am.Method {
+	return newMethod(name, kinds, payloads, entrytree.SliceEntries, prefixBytes)
 }
 
-func newMethod(name string, kinds Kinds, slice uint64, prefix int) method {
-	return method{columns: kinds.Columns, form: &entrytree.Form{
+func newMethod(name string, kinds Kinds, payloads bool, slice uint64, prefix int) method {
+	return method{columns: kinds.Columns, payloads: payloads, form: &entrytree.Form{
 		Method: name, Leaf: kinds.Leaf, Inner: kinds.Inner, Postings: true,
-		MaxKeyBytes: 2*prefix + 8, Prefix: prefix, Slice: slice,
+		MaxKeyBytes: 2*prefix + 16, Prefix: prefix, Slice: slice,
 	}}
 }
 
 type method struct {
-	form    *entrytree.Form
-	columns page.Kind
+	form     *entrytree.Form
+	columns  page.Kind // of columns pages
+	payloads bool
 }
 
 // Name returns the method's name.
 func (m method) Name() string { return m.form.Method }
 
 // Abilities says what an index can do.
-func (method) Abilities() am.Abilities {
-	return am.Abilities{MultiColumn: true, AnyColumn: true, Arrays: true, Counts: true, Distance: true, MaxColumns: catalog.MaxColumns}
+func (m method) Abilities() am.Abilities {
+	a := am.Abilities{MultiColumn: true, AnyColumn: true, Arrays: true, Counts: true, Distance: true, MaxColumns: catalog.MaxColumns}
+	if m.payloads {
+		a.Attach = maxSlot
+	}
+	return a
+}
+
+// treeOf tells the trees of a column apart.
+type treeOf struct {
+	slot     int
+	category category
+}
+
+// layout returns the trees that a column may have, in their order.
+func (m method) layout(ix *catalog.Index, i int) (trees []treeOf) {
+	attached, array := len(ix.Attached(i)), isArray(ix, i)
+	for slot := range attached + 1 {
+		switch {
+		case slot == 0 && attached > 0 && ix.OrderByAttach:
+		case array:
+			for _, c := range items {
+				trees = append(trees, treeOf{slot, c})
+			}
+		default:
+			trees = append(trees, treeOf{slot, normalKey})
+		}
+		if slot == 0 && array && m.payloads {
+			trees = append(trees, treeOf{slot, lengths})
+		}
+	}
+	return trees
 }
 
 // isArray reports whether a column's keys are the items of its arrays.
 func isArray(ix *catalog.Index, i int) bool { return ix.Columns[i].Type.Elem() != value.Unknown }
 
-// columnIndex is the index that the tree of a column and category is of. All entries of a category but keys have the code 0.
-func columnIndex(ix *catalog.Index, i int, cat category) *catalog.Index {
+// columnIndex is the index that a tree of a column is of. All entries that are of no key have the code 0.
+func columnIndex(ix *catalog.Index, i, slot int, cat category) *catalog.Index {
 	c := ix.Columns[i]
 	switch {
+	case cat == lengths:
+		c.Type = value.Int4
 	case cat != normalKey:
 		c.Type = value.Bool
 	case isArray(ix, i):
 		c.Type = c.Type.Elem()
 	}
-	return &catalog.Index{
+	of := &catalog.Index{
 		ID: ix.ID, TableID: ix.TableID, Name: ix.Name, Method: ix.Method,
 		Columns: []catalog.IndexColumn{{Attno: c.Attno, Type: c.Type}},
 	}
+	if slot > 0 {
+		a := ix.Columns[ix.Attached(i)[slot-1]]
+		of.Columns = append(of.Columns, catalog.IndexColumn{Attno: a.Attno, Type: a.Type})
+	}
+	return of
 }
 
 // Build writes the run of one segment, one column after the other.
@@ -92,14 +131,41 @@ func (m method) build(ix *catalog.Index, i int, src *am.Source, out *runWriter, 
 		return err
 	}
 	defer src.Release(v)
+	cols := []*value.Vector{v, nil}
+	var arrays *arrayKeys
 	if isArray(ix, i) {
-		return m.buildArrays(i, v, src, out, yield)
+		if arrays, err = gatherArrays(m.form.Prefix, v, src, yield); err != nil {
+			return err
+		}
 	}
-	meta, err := entrytree.Build(m.form, columnIndex(ix, i, normalKey), []*value.Vector{v}, src, out.target(), yield)
-	if err == nil {
-		out.add(i, normalKey, meta)
+	attached := ix.Attached(i)
+	slot := 0
+	for _, t := range m.layout(ix, i) {
+		if t.slot != slot {
+			if cols[1] != nil {
+				src.Release(cols[1])
+			}
+			slot = t.slot
+			if cols[1], err = src.Column(attached[slot-1]); err != nil {
+				return err
+			}
+		}
+		var meta am.RunMeta
+		of := columnIndex(ix, i, slot, t.category)
+		if arrays != nil {
+			meta, err = arrays.write(m.form, of, t.category, cols[1], src, out.target(), yield)
+		} else {
+			meta, err = entrytree.Build(m.form, of, cols[:len(of.Columns)], src, out.target(), yield)
+		}
+		if err != nil {
+			return err
+		}
+		out.add(i, slot, t.category, meta)
 	}
-	return err
+	if cols[1] != nil {
+		src.Release(cols[1])
+	}
+	return nil
 }
 
 // liveRows returns the number of a source's rows that are not dead.
@@ -150,21 +216,21 @@ func (m method) Merge(ix *catalog.Index, o page.Owner, runs []am.Run, span am.Sp
 	}
 	out := &runWriter{owner: o, w: w, kind: m.columns}
 	for i := range ix.Columns {
-		for cat := normalKey; cat < categories; cat++ {
+		for _, at := range m.layout(ix, i) {
 			var trees []entrytree.Tree
 			for _, d := range dirs {
-				if t := d.tree(i, cat); t != nil {
+				if t := d.slot(i, at.slot, at.category); t != nil {
 					trees = append(trees, t)
 				}
 			}
 			if len(trees) == 0 {
 				continue
 			}
-			meta, err := entrytree.Merge(m.form, columnIndex(ix, i, cat), trees, span, dead, out.target(), yield)
+			meta, err := entrytree.Merge(m.form, columnIndex(ix, i, at.slot, at.category), trees, span, dead, out.target(), yield)
 			if err != nil {
 				return am.RunMeta{}, err
 			}
-			out.add(i, cat, meta)
+			out.add(i, at.slot, at.category, meta)
 		}
 	}
 	rows, err := liveEntries(runs, dead)
@@ -176,7 +242,7 @@ func (m method) Merge(ix *catalog.Index, o page.Owner, runs []am.Run, span am.Sp
 
 // Open returns a run.
 func (m method) Open(ix *catalog.Index, meta am.RunMeta, span am.Span, r page.Reader, cache *page.Cache) (am.Run, error) {
-	g := &run{form: m.form, columns: m.columns, ix: ix, meta: meta, span: span, r: r, cache: cache}
+	g := &run{method: m, ix: ix, meta: meta, span: span, r: r, cache: cache}
 	switch {
 	case span.End < span.First:
 		return nil, fmt.Errorf("a run can't cover segments %d to %d", span.First, span.End)

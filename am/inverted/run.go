@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"wideleaf/am"
-	"wideleaf/am/entrytree"
 	"wideleaf/catalog"
 	"wideleaf/page"
 	"wideleaf/tid"
@@ -16,13 +15,12 @@ import (
 
 // run is an opened run.
 type run struct {
-	form    *entrytree.Form
-	columns page.Kind // of its columns pages
-	ix      *catalog.Index
-	meta    am.RunMeta
-	span    am.Span
-	r       page.Reader
-	cache   *page.Cache // nil: read the columns pages every time
+	method
+	ix    *catalog.Index
+	meta  am.RunMeta
+	span  am.Span
+	r     page.Reader
+	cache *page.Cache // nil: read the columns pages every time
 }
 
 var (
@@ -30,6 +28,7 @@ var (
 	_ am.Counter    = (*run)(nil)
 	_ am.ArrayRun   = (*run)(nil)
 	_ am.OrderedRun = (*run)(nil)
+	_ am.ScoredRun  = (*run)(nil)
 )
 
 // Meta returns what the run was opened with, Span the segments it covers.
@@ -82,7 +81,7 @@ func (g *run) keys(c am.Conditions) ([]key, error) {
 		}
 	}
 	if len(ks) == 0 {
-		ks = []key{{array: isArray(g.ix, 0), parts: d.whole(0, normalKey, nullKey, emptyItem, nullItem)}}
+		ks = []key{{array: isArray(g.ix, 0), parts: d.whole(0, items...)}}
 	}
 	return ks, nil
 }
@@ -233,25 +232,72 @@ func (g *run) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows := make([]uint64, len(g.ix.Columns))
 	for _, o := range d {
 		if err := o.tree.Check(ctx); err != nil {
 			return err
 		}
-		rows[o.column] += o.meta.Entries
 	}
-	for i, n := range rows {
-		if isArray(g.ix, i) {
-			k := key{parts: d.whole(i, normalKey, nullKey, emptyItem, nullItem)}
-			b := tid.NewBuilder(g.span.First, g.span.End)
-			if err := k.bitmap(ctx, b); err != nil {
+	for i := range g.ix.Columns {
+		for slot := range len(g.ix.Attached(i)) + 1 {
+			if err := g.checkRows(ctx, d, i, slot); err != nil {
 				return err
 			}
-			n = uint64(b.Set().Count())
-		}
-		if n != g.meta.Rows {
-			return g.corrupt(g.meta.Root, "column %d has entries of %d rows, expected %d", i+1, n, g.meta.Rows)
 		}
 	}
 	return nil
+}
+
+// checkRows verifies that the trees of a slot of a column have entries of all rows; of arrays, that lengths are kept of those
+// with keys.
+func (g *run) checkRows(ctx context.Context, d directory, column, slot int) error {
+	k, n := key{}, uint64(0)
+	for _, at := range g.layout(g.ix, column) {
+		if at.slot != slot || at.category == lengths {
+			continue
+		}
+		if t := d.slot(column, slot, at.category); t != nil {
+			k.parts = append(k.parts, part{t, every})
+			n += t.Meta().Entries
+		}
+	}
+	if slot == 0 && g.ix.OrderByAttach && len(g.ix.Attached(column)) > 0 {
+		n = g.meta.Rows // nothing is kept without attached values
+	} else if isArray(g.ix, column) {
+		s, err := k.rows(ctx, g.span)
+		if err != nil {
+			return err
+		}
+		n = uint64(s.Count())
+	}
+	if n != g.meta.Rows {
+		return g.corrupt(g.meta.Root, "column %d has entries of %d rows, expected %d", column+1, n, g.meta.Rows)
+	}
+	if slot > 0 || !g.payloads || !isArray(g.ix, column) {
+		return nil
+	}
+	keyed, measured := key{parts: d.whole(column, normalKey)}, key{parts: d.whole(column, lengths)}
+	a, err := keyed.rows(ctx, g.span)
+	if err != nil {
+		return err
+	}
+	b, err := measured.rows(ctx, g.span)
+	if err != nil {
+		return err
+	}
+	once := int64(0)
+	for _, p := range measured.parts {
+		once += int64(p.tree.Meta().Entries)
+	}
+	arrays, at := a.Count(), b.Count()
+	if n := a.And(b).Count(); n != arrays || n != at || n != once {
+		return g.corrupt(g.meta.Root, "column %d has %d lengths of %d arrays with items, expected one each", column+1, once, arrays)
+	}
+	return nil
+}
+
+// rows returns the rows that the entries are of.
+func (k *key) rows(ctx context.Context, span am.Span) (*tid.Set, error) {
+	b := tid.NewBuilder(span.First, span.End)
+	err := k.bitmap(ctx, b)
+	return b.Set(), err
 }
