@@ -25,6 +25,7 @@ func newLoadCommand() *cobra.Command {
 		types            []string
 		typesFile        string
 		createOnly, add  bool
+		attach, to       []string
 	)
 	cmd := &cobra.Command{
 		Use:   "load FILE",
@@ -33,6 +34,7 @@ func newLoadCommand() *cobra.Command {
 		Example: `  wideload load crime.csv.gz --table crime --db DIR --null '?'
   wideload load food.tsv.gz --table food --db DIR --header --delimiter '\t' --quote none
   wideload load titles.csv --table titles --db DIR --header --list-columns cast,c11 --list-separator ', '
+  wideload load questions.csv --table q --db DIR --header --list-columns Tags --index rum --attach CreationDate --to Tags
   wideload load more.csv --table crime --db DIR --append`,
 		Args: cobra.ExactArgs(1),
 	}
@@ -40,6 +42,9 @@ func newLoadCommand() *cobra.Command {
 	f.StringVar(&o.Table, "table", "", "name of the table")
 	f.StringVar(&dir, "db", "", "`directory` of the database, which is created if it is not there")
 	f.StringVar(&index, "index", "btree", "access `method` of an index idx_TABLE_N on every column N of a scalar type: btree; gin or rum, one index idx_TABLE_1 over all columns; or none")
+	f.StringArrayVar(&attach, "attach", nil, "`column` whose value the entries of the --to column carry in a rum, so that rows found there come in its order; may be given several times")
+	f.StringArrayVar(&to, "to", nil, "`column` that the --attach column is attached to; as often as --attach, in the same order")
+	f.BoolVar(&o.OrderByAttach, "order-by-attach", false, "keep such entries in the order of the attached values only")
 	f.BoolVar(&createOnly, "create-only", false, "create the table and its indexes as the file suggests, and load no rows")
 	f.BoolVar(&add, "append", false, "add the rows to a table that is there, whose types hold; a header's names say which columns the file has")
 	f.BoolVar(&o.Header, "header", false, "the first record has the names of the columns, not data")
@@ -58,6 +63,7 @@ func newLoadCommand() *cobra.Command {
 	must(cmd.MarkFlagRequired("db"))
 	cmd.MarkFlagsMutuallyExclusive("create-only", "append")
 	cmd.MarkFlagsMutuallyExclusive("index", "append")
+	cmd.MarkFlagsMutuallyExclusive("attach", "append")
 	cmd.MarkFlagsMutuallyExclusive("types", "append")
 	cmd.MarkFlagsMutuallyExclusive("types-file", "append")
 
@@ -67,6 +73,15 @@ func newLoadCommand() *cobra.Command {
 		}
 		if index != "none" {
 			o.Index = index
+		}
+		if o.Attach, err = pairs(attach, to); err != nil {
+			return err
+		}
+		if index != "rum" && (len(o.Attach) > 0 || o.OrderByAttach) {
+			return fmt.Errorf("--attach, --to and --order-by-attach are for --index rum, not %s", index)
+		}
+		if len(o.Attach) == 0 && o.OrderByAttach {
+			return fmt.Errorf("--order-by-attach needs --attach and --to")
 		}
 		switch {
 		case createOnly:
@@ -142,6 +157,20 @@ Cells of --list-columns are text[], or int8[] if all their items are integers.
 
 With --append all cells are checked before the first row is added, and up to 240 MiB of rows are added whole or not at
 all; of more, the first rows stay in the table if the process is killed or cancelled, or the disk is full.`
+
+// pairs returns what is to be attached to what.
+func pairs(attach, to []string) (as []wideleaf.Attach, err error) {
+	switch n := min(len(attach), len(to)); {
+	case len(attach) > n:
+		return nil, fmt.Errorf("--attach %q has no --to: name the column whose entries are to carry it", attach[n])
+	case len(to) > n:
+		return nil, fmt.Errorf("--to %q has no --attach: name the column whose value its entries are to carry", to[n])
+	}
+	for i := range attach {
+		as = append(as, wideleaf.Attach{Column: attach[i], To: to[i]})
+	}
+	return as, nil
+}
 
 // character returns the one byte that a flag names.
 func character(flag, s string) (byte, error) {

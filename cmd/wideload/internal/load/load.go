@@ -51,6 +51,9 @@ type Options struct {
 	Types  map[string]ColumnType // by column (see findColumn); the others are inferred
 	Lists  Lists
 	Index  string // access method of an index on every column, "" for none
+	// Attach and OrderByAttach are those of the index, which is then a rum.
+	Attach        []wideleaf.Attach
+	OrderByAttach bool
 	// Progress, if not nil, is told how far the work is, from one goroutine at a time.
 	Progress func(Progress)
 }
@@ -197,6 +200,9 @@ func (l *loader) create(ctx context.Context) (Result, error) {
 	var indexes []wideleaf.IndexDef
 	if l.o.Index != "" {
 		indexes = Indexes(l.o.Table, l.o.Index, cols)
+		for i := range indexes {
+			indexes[i].Attach, indexes[i].OrderByAttach = l.o.Attach, l.o.OrderByAttach
+		}
 	}
 	_, err := l.db.CreateTableAs(ctx, l.o.Table, cols, func(ctx context.Context, t *wideleaf.Table) error {
 		if err := t.CreateIndexes(ctx, indexes...); err != nil || l.o.Mode == CreateOnly {

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -416,6 +417,32 @@ func TestCreateOnly(t *testing.T) {
 	}
 	if got := dump(t, db, "t"); got != "c1:int4 c2:text c3:float8\n(0,0)|1|a|0.5\n(0,1)|2|-|1\n" {
 		t.Errorf("got %s", got)
+	}
+}
+
+func TestAttach(t *testing.T) {
+	db := openDB(t)
+	o := options()
+	o.Index, o.Attach, o.OrderByAttach = "rum", []wideleaf.Attach{{Column: "c1", To: "c2"}, {Column: "c3", To: "c2"}}, true
+	o.Lists = Lists{Columns: []string{"c2"}, Separator: ","}
+	if _, err := File(t.Context(), db, writeFile(t, "1,\"a,b\",0.5\n2,a,1\n3,,2\n"), o); err != nil {
+		t.Fatal(err)
+	}
+	table, err := db.Table("t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ix := table.Indexes(); len(ix) != 1 || !slices.Equal(ix[0].Attach, o.Attach) || !ix[0].OrderByAttach {
+		t.Errorf("indexes are %+v", ix)
+	}
+	if err := table.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := table.Query().Where("c2 @> '{a}' and c1 > 1").Count(t.Context()); n != 1 || err != nil {
+		t.Errorf("%d rows are found, %v", n, err)
+	}
+	if err := db.Check(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
