@@ -162,6 +162,10 @@ func (r *caseRun) createIndex(name, method string, e caseIndex, unique bool) err
 		}
 		def.Columns = append(def.Columns, col)
 	}
+	if r.cell.attach != "" && !unique && len(e.Columns) == len(r.c.Table.Columns) {
+		def.Attach = r.cell.pairs(r.c.Table.Columns)
+		def.OrderByAttach = r.cell.attach == "ordered" && len(def.Attach) > 0
+	}
 	if unique {
 		f := reflect.ValueOf(&def).Elem().FieldByName("Unique")
 		if !f.IsValid() {

@@ -154,6 +154,7 @@ type caseStep struct {
 type cell struct {
 	method     string // of the indexes: none, or an access method
 	whole      bool   // one index over all columns instead of one for each of the case's entries
+	attach     string // that index has columns attached to others: "", attached, or ordered by them
 	fastupdate bool
 	filled     bool   // the indexes are made when the rows are in
 	single     bool   // one row a commit
@@ -171,7 +172,7 @@ const (
 )
 
 func (c cell) String() string {
-	s := c.method
+	s := c.method + c.attach
 	for _, flag := range []struct {
 		on   bool
 		name string
@@ -185,7 +186,7 @@ func (c cell) String() string {
 
 // facets are what must be seen of a cell at least once in a sample.
 func (c cell) facets() []string {
-	return []string{fmt.Sprint(c.method, c.whole), fmt.Sprint(c.method, "filled", c.filled), c.state,
+	return []string{fmt.Sprint(c.method, c.whole, c.attach), fmt.Sprint(c.method, "filled", c.filled), c.state,
 		fmt.Sprint(c.method, "fastupdate", c.fastupdate), fmt.Sprint("single", c.single)}
 }
 
@@ -200,17 +201,22 @@ func cells(rows int) (out []cell) {
 			if whole && method != "gin" && method != "rum" {
 				continue
 			}
-			for _, fastupdate := range both {
-				for _, filled := range both {
-					if method == "none" && (filled || !fastupdate) {
-						continue
-					}
-					for _, single := range both {
-						if single && rows > maxSingle {
+			for _, attach := range []string{"", "attached", "ordered"} {
+				if attach != "" && (method != "rum" || !whole) {
+					continue
+				}
+				for _, fastupdate := range both {
+					for _, filled := range both {
+						if method == "none" && (filled || !fastupdate) {
 							continue
 						}
-						for _, state := range []string{inTail, sealed, flushed, merged, reopened, crashed} {
-							out = append(out, cell{method, whole, fastupdate, filled, single, state})
+						for _, single := range both {
+							if single && rows > maxSingle {
+								continue
+							}
+							for _, state := range []string{inTail, sealed, flushed, merged, reopened, crashed} {
+								out = append(out, cell{method, whole, attach, fastupdate, filled, single, state})
+							}
 						}
 					}
 				}
@@ -218,6 +224,23 @@ func cells(rows int) (out []cell) {
 		}
 	}
 	return out
+}
+
+// pairs attaches columns to others, up to some number: of every type to texts and arrays, and to others.
+func (c cell) pairs(columns []caseColumn) (as []Attach) {
+	const most = 8
+	for _, strings := range []bool{true, false} {
+		for _, to := range columns {
+			for _, from := range columns {
+				fixed := !slices.Contains([]string{"text", "bytea", "text[]", "int8[]"}, from.Type)
+				stringy := slices.Contains([]string{"text", "bytea", "text[]", "int8[]"}, to.Type)
+				if fixed && from != to && stringy == strings && len(as) < most {
+					as = append(as, Attach{from.Name, to.Name})
+				}
+			}
+		}
+	}
+	return as
 }
 
 // sample returns some of the cells that show every facet; small cases also every pair of facets.
