@@ -109,7 +109,9 @@ type IndexBuild struct {
 	Built   int    // indexes of the same call that are done
 	Indexes int    // indexes of the call
 	Workers int    // beside the caller
-	Phase   string // "initializing", "building index: scanning table", "building index: loading tuples in tree"
+	// Phase is "initializing", "building index: scanning table", "building index: sorting live tuples" (when no more segments
+	// wait to be read) or "building index: loading tuples in tree".
+	Phase string
 	// TuplesDone and TuplesTotal are of the phase.
 	TuplesDone, TuplesTotal int64
 }

@@ -17,6 +17,7 @@ import (
 	"wideleaf/catalog"
 	"wideleaf/heap"
 	"wideleaf/page"
+	"wideleaf/pgerr"
 	"wideleaf/store"
 	"wideleaf/tid"
 	"wideleaf/value"
@@ -130,12 +131,7 @@ type participant struct {
 func (b *builder) parallel(ctx context.Context, f func(p *participant) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	run := func(id int) (err error) {
-		defer func() {
-			if r := recover(); r != nil {
-				buf := make([]byte, 8<<10)
-				err = fmt.Errorf("internal error in participant %d of an index build: %v\n%s", id, r, buf[:runtime.Stack(buf, false)])
-			}
-		}()
+		defer pgerr.Recover(&err)
 		return f(&participant{id: id, ctx: ctx, yield: yielder(ctx)})
 	}
 	for id := range b.participants {

@@ -344,6 +344,7 @@ func (w *keyBatch) spill() error {
 // end sorts what is left, which stays in memory.
 func (w *keyBatch) end() error {
 	w.trace.performing()
+	w.s.b.o.Progress.sorting()
 	if r := &w.run; len(r.pairs) > 0 {
 		if err := w.sort(); err != nil {
 			return err

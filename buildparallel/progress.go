@@ -68,4 +68,12 @@ func (p *Progress) phase(name string, total int64) {
 	p.total.Store(total)
 }
 
+// sorting says that all rows are read or being read, and what is left of the phase is sorting: the first participant to find so
+// calls it, and those that are still reading count on.
+func (p *Progress) sorting() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.name = PhaseSorting
+}
+
 func (p *Progress) add(n int) { p.done.Add(int64(n)) }

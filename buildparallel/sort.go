@@ -266,6 +266,7 @@ func (w *batch[E]) spill() error {
 // end sorts what is left, which stays in memory.
 func (w *batch[E]) end() error {
 	w.trace.performing()
+	w.s.b.o.Progress.sorting()
 	if len(w.a) > 0 {
 		if err := w.sort(); err != nil {
 			return err

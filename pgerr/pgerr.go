@@ -8,6 +8,7 @@ package pgerr
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
 )
 
 // The kinds of errors. An *Error matches its kind with errors.Is.
@@ -96,6 +97,13 @@ type Error struct {
 // New returns an error of a kind, with a SQLSTATE and a formatted message.
 func New(kind error, code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Recover makes a panic of the function that defers it an error, whose cause is the stack.
+func Recover(err *error) {
+	if r := recover(); r != nil {
+		*err = &Error{Code: InternalError, Message: fmt.Sprintf("internal error: %v", r), Err: errors.New(string(debug.Stack()))}
+	}
 }
 
 // At returns a copy of e that points at a character, counted from 1, of a query's text.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 )
 
@@ -26,5 +27,22 @@ func TestError(t *testing.T) {
 	}
 	if errors.Is(&Error{Message: "no kind"}, nil) {
 		t.Error("an error without a kind matches nil")
+	}
+}
+
+func TestRecover(t *testing.T) {
+	f := func(r any) (err error) {
+		defer Recover(&err)
+		if r != nil {
+			panic(r)
+		}
+		return io.EOF
+	}
+	var e *Error
+	if err := f("a fault"); !errors.As(err, &e) || e.Code != InternalError || e.Message != "internal error: a fault" || !strings.Contains(err.Error(), "TestRecover") {
+		t.Errorf("a panic has become %v", err)
+	}
+	if err := f(nil); err != io.EOF {
+		t.Errorf("an error has become %v", err)
 	}
 }

@@ -1,15 +1,14 @@
 package query
 
 import (
-	"fmt"
 	"math"
 	"runtime"
-	"runtime/debug"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
 	"wideleaf/heap"
+	"wideleaf/pgerr"
 	"wideleaf/tid"
 	"wideleaf/value"
 )
@@ -47,11 +46,7 @@ func (e *executor) topN(found candidates, order []OrderKey, limit int64) (*topRo
 		own := *e
 		own.ctx, own.estimates, own.half = ctx, nil, true
 		g.Go(func() (err error) {
-			defer func() {
-				if r := recover(); r != nil {
-					err = fmt.Errorf("internal error: %v\n%s", r, debug.Stack())
-				}
-			}()
+			defer pgerr.Recover(&err)
 			return own.topOfSources(found, tops[i], b, &next)
 		})
 	}

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"wideleaf/page"
+	"wideleaf/pgerr"
 	"wideleaf/store"
 	"wideleaf/version"
 )
@@ -369,12 +370,7 @@ func Gaps(t *version.Table, g *version.Group) []uint64 {
 }
 
 func (p *Pool) run(j Job) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			buf := make([]byte, 8<<10)
-			err = fmt.Errorf("internal error: %v\n%s", r, buf[:runtime.Stack(buf, false)])
-		}
-	}()
+	defer pgerr.Recover(&err)
 	start := time.Now()
 	var st Stats
 	switch j.Kind {
