@@ -98,8 +98,8 @@ func (in *Inspector) GetRawPage(ctx context.Context, relation string, block int6
 	return v.page(ctx, block)
 }
 
-// Relations lists all tables and indexes, with how many blocks, stored bytes and segments or runs they have; bytes are NULL
-// if a page is damaged. It reads all pages.
+// Relations lists all tables and indexes, with how many blocks, stored bytes (an index's share of the files that several
+// indexes are in, by pages) and segments or runs they have. It reads no page.
 func (in *Inspector) Relations(ctx context.Context) (Result, error) {
 	res := Result{Columns: []string{"name", "table", "am", "blocks", "bytes", "runs"}}
 	names, err := in.db.Relations()
@@ -114,17 +114,12 @@ func (in *Inspector) Relations(ctx context.Context) (Result, error) {
 			}
 			return res, err
 		}
-		size, whole := int64(0), true
-		for i := range v.Parts {
-			n, ok := partBytes(ctx, &v.Parts[i])
-			size, whole = size+n, whole && ok
-		}
-		bytes := int8(size)
-		if !whole {
-			bytes = null
+		bytes := uint64(0)
+		for _, p := range v.Parts {
+			bytes += p.Bytes
 		}
 		res.Rows = append(res.Rows, wideleaf.Row{value.OfText(v.Name()), value.OfText(v.Table.Name), value.OfText(v.Method()),
-			int8(v.blocks()), bytes, int8(len(v.Parts))})
+			int8(v.blocks()), int8(bytes), int8(len(v.Parts))})
 		v.Close()
 		if err := ctx.Err(); err != nil {
 			return res, err
@@ -133,19 +128,8 @@ func (in *Inspector) Relations(ctx context.Context) (Result, error) {
 	return res, nil
 }
 
-func partBytes(ctx context.Context, p *wideleaf.StoredPart) (n int64, whole bool) {
-	if p.Pages.Blocks() == 0 {
-		return 0, true
-	}
-	err := p.Pages.Scan(0, p.Pages.Blocks()-1, func(_ uint32, data []byte) (bool, error) {
-		n += int64(len(data))
-		return true, ctx.Err()
-	})
-	return n, err == nil
-}
-
-// Runs lists the runs of an index, or a table's segments: which blocks they have, which segments they are over, their rows
-// and entries, and the root's block.
+// Runs lists the runs of an index, or a table's segments: which blocks and bytes (as Relations says) they have, which segments
+// they are over, their rows and entries, and the root's block. It reads no page.
 func (in *Inspector) Runs(ctx context.Context, relation string) (Result, error) {
 	res := Result{Columns: []string{"run", "first_block", "blocks", "bytes", "first_segment", "last_segment", "rows", "entries", "levels", "root"}}
 	v, err := in.view(ctx, relation)
@@ -156,17 +140,14 @@ func (in *Inspector) Runs(ctx context.Context, relation string) (Result, error) 
 	at := v.first()
 	for i := range v.Parts {
 		p := &v.Parts[i]
-		bytes, entries, levels, root := null, null, null, null
-		if n, ok := partBytes(ctx, p); ok {
-			bytes = int8(n)
-		}
+		entries, levels, root := null, null, null
 		if v.Index != nil {
 			entries, levels = int8(p.Run.Entries), int4(int(p.Run.Levels))
 			if p.Run.Levels > 0 {
 				root = int8(at + int64(p.Run.Root))
 			}
 		}
-		res.Rows = append(res.Rows, wideleaf.Row{int8(p.Pages.Owner().Part), int8(at), int8(p.Pages.Blocks()), bytes,
+		res.Rows = append(res.Rows, wideleaf.Row{int8(p.Pages.Owner().Part), int8(at), int8(p.Pages.Blocks()), int8(p.Bytes),
 			int8(p.Span.First), int8(p.Span.End - 1), int8(p.Rows), entries, levels, root})
 		at += int64(p.Pages.Blocks())
 	}

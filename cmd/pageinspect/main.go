@@ -6,34 +6,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"wideleaf"
+	"wideleaf/cmd/internal/command"
 	"wideleaf/cmd/internal/resultset"
 	"wideleaf/pageinspect"
 )
 
-func main() {
-	if err := newCommand(os.Stdout).Execute(); err != nil {
-		fmt.Fprintf(os.Stderr, "pageinspect: %v\n", err)
-		var e *wideleaf.Error
-		if errors.As(err, &e) {
-			if e.Detail != "" {
-				fmt.Fprintf(os.Stderr, "DETAIL:  %s\n", e.Detail)
-			}
-			if e.Hint != "" {
-				fmt.Fprintf(os.Stderr, "HINT:  %s\n", e.Hint)
-			}
-		}
-		os.Exit(1)
-	}
-}
+func main() { command.Run(newCommand(os.Stdout, os.Stderr)) }
 
-func newCommand(stdout io.Writer) *cobra.Command {
+func newCommand(stdout, stderr io.Writer) *cobra.Command {
 	var dir, format string
 	var expanded bool
 	c := &cobra.Command{
@@ -43,7 +32,12 @@ func newCommand(stdout io.Writer) *cobra.Command {
 			"extension pageinspect, where that has one.\n\nFunctions: get_raw_page, " + strings.Join(pageinspect.Functions(), ", ") + ".",
 		Args: cobra.MinimumNArgs(1), SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			db, err := wideleaf.Open(dir, &wideleaf.Options{ReadOnly: true})
+			f := resultset.Format(format)
+			if !slices.Contains(resultset.Formats, f) || expanded && f != resultset.Table {
+				return fmt.Errorf("--format %q: must be table, csv or json, with -x only table", format)
+			}
+			log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			db, err := wideleaf.Open(dir, &wideleaf.Options{ReadOnly: true, Logger: log})
 			if err != nil {
 				return err
 			}
@@ -52,21 +46,23 @@ func newCommand(stdout io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if expanded {
-				return writeExpanded(stdout, res)
-			}
-			return resultset.Write(stdout, resultset.Format(format), res.Columns, func(yield func(wideleaf.Row, error) bool) {
+			rows := func(yield func(wideleaf.Row, error) bool) {
 				for _, r := range res.Rows {
 					if !yield(r, nil) {
 						return
 					}
 				}
-			})
+			}
+			if expanded {
+				return resultset.WriteExpanded(stdout, res.Columns, rows)
+			}
+			return resultset.Write(stdout, f, res.Columns, rows)
 		},
 	}
 	c.SetOut(stdout)
+	c.SetErr(stderr)
 	c.Flags().StringVar(&dir, "db", "", "folder of the database")
-	c.Flags().StringVar(&format, "format", "table", "table, csv or json")
+	c.Flags().StringVar(&format, "format", string(resultset.Table), "`form` of the result: table, csv or json (an array of objects)")
 	c.Flags().BoolVarP(&expanded, "expanded", "x", false, "print a line a column")
 	_ = c.MarkFlagRequired("db") // it is there
 	return c
@@ -80,6 +76,8 @@ func run(ctx context.Context, in *pageinspect.Inspector, args []string) (pageins
 		return in.Relations(ctx)
 	case len(args) == 2 && args[0] == "runs":
 		return in.Runs(ctx, args[1])
+	case args[0] == "relations" || args[0] == "runs":
+		return pageinspect.Result{}, fmt.Errorf("%s takes %s", args[0], map[string]string{"relations": "no arguments", "runs": "one relation"}[args[0]])
 	case len(args) == 1:
 		return pageinspect.Result{}, fmt.Errorf("%s needs a relation", args[0])
 	}
@@ -92,21 +90,4 @@ func run(ctx context.Context, in *pageinspect.Inspector, args []string) (pageins
 		numbers = append(numbers, n)
 	}
 	return in.Call(ctx, args[0], args[1], numbers...)
-}
-
-// writeExpanded prints rows as psql does with \x.
-func writeExpanded(w io.Writer, res pageinspect.Result) error {
-	width := 0
-	for _, c := range res.Columns {
-		width = max(width, len(c))
-	}
-	var b strings.Builder
-	for i, r := range res.Rows {
-		fmt.Fprintf(&b, "-[ RECORD %d ]\n", i+1)
-		for j, v := range r {
-			fmt.Fprintf(&b, "%-*s | %s\n", width, res.Columns[j], v)
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

@@ -5,37 +5,15 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"wideleaf"
+	"wideleaf/cmd/internal/command"
 )
 
-// exitInterrupted is what a shell reports for a program that SIGINT ended.
-const exitInterrupted = 128 + int(syscall.SIGINT)
-
-func main() {
-	// The first interrupt cancels the context, so that the database is closed in order; a second one kills.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	err := newCommand(os.Stdout, os.Stderr).ExecuteContext(ctx)
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		fmt.Fprintln(os.Stderr, "wideload: interrupted")
-		os.Exit(exitInterrupted)
-	default:
-		printError(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { command.Run(newCommand(os.Stdout, os.Stderr)) }
 
 // newCommand returns the command with all subcommands.
 func newCommand(stdout, stderr io.Writer) *cobra.Command {
@@ -52,18 +30,4 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 	root.AddCommand(newBuildCommand(), newCompareCommand(), newDumpCommand(), newInsertCommand(), newLoadCommand(), newMutateCommand(),
 		newQueryCommand(), newTopKCommand(), newVacuumCommand())
 	return root
-}
-
-// printError prints an error with PostgreSQL's detail and hint, if it has them.
-func printError(w io.Writer, err error) {
-	fmt.Fprintf(w, "wideload: %v\n", err)
-	var e *wideleaf.Error
-	if errors.As(err, &e) {
-		if e.Detail != "" {
-			fmt.Fprintf(w, "DETAIL:  %s\n", e.Detail)
-		}
-		if e.Hint != "" {
-			fmt.Fprintf(w, "HINT:  %s\n", e.Hint)
-		}
-	}
 }

@@ -104,6 +104,41 @@ func writeTable(w io.Writer, names []string, rows Rows) error {
 	return err
 }
 
+// WriteExpanded prints rows as psql does with \x: a line a column.
+func WriteExpanded(w io.Writer, names []string, rows Rows) error {
+	var records [][]string
+	heads, width, dataWidth := make([]string, len(names)), 0, 0
+	for i, name := range names {
+		heads[i] = printable(name)
+		width = max(width, text.StringWidth(heads[i]))
+	}
+	for row, err := range rows {
+		if err != nil {
+			return err
+		}
+		cells := make([]string, len(row))
+		for i, v := range row {
+			cells[i] = printable(v.String())
+			dataWidth = max(dataWidth, text.StringWidth(cells[i]))
+		}
+		records = append(records, cells)
+	}
+	out := bufio.NewWriter(w)
+	if len(records) == 0 {
+		_, _ = out.WriteString("(0 rows)\n") // errors come out of Flush
+	}
+	for i, cells := range records {
+		// The title overwrites a line that crosses the one between names and values.
+		line := strings.Repeat("-", width+1) + "+" + strings.Repeat("-", dataWidth+1)
+		title := fmt.Sprintf("-[ RECORD %d ]", i+1)
+		_, _ = out.WriteString(title + line[min(len(title), len(line)):] + "\n")
+		for j, cell := range cells {
+			_, _ = fmt.Fprintf(out, "%s | %s\n", text.Pad(heads[j], width, ' '), cell)
+		}
+	}
+	return out.Flush()
+}
+
 func isNumber(t wideleaf.Type) bool {
 	switch t {
 	case wideleaf.Int4, wideleaf.Int8, wideleaf.Float8, value.Numeric:

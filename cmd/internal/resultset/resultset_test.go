@@ -83,6 +83,39 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// As psql prints them.
+func TestWriteExpanded(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		rows  []wideleaf.Row
+		want  string
+	}{
+		{[]string{"a", "long_name", "n"}, []wideleaf.Row{
+			{value.OfInt4(1), value.OfText("xyz"), value.Null(value.Text)}, {value.OfInt4(2), value.OfText("a longer value"), value.OfText("")}},
+			`-[ RECORD 1 ]-------------
+a         | 1
+long_name | xyz
+n         | ` + `
+-[ RECORD 2 ]-------------
+a         | 2
+long_name | a longer value
+n         | ` + `
+`},
+		{[]string{"a_very_long_name_of_it", "text"}, []wideleaf.Row{{value.OfInt4(1), value.OfText("x")}},
+			"-[ RECORD 1 ]----------+--\na_very_long_name_of_it | 1\ntext                   | x\n"},
+		{[]string{"a", "?column?"}, []wideleaf.Row{{value.OfInt4(1), value.OfInt4(2)}}, "-[ RECORD 1 ]\na        | 1\n?column? | 2\n"},
+		{[]string{"a"}, nil, "(0 rows)\n"},
+	} {
+		var b strings.Builder
+		if err := WriteExpanded(&b, c.names, all(c.rows, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != c.want {
+			t.Errorf("%s\nwant:\n%s", b.String(), c.want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	broken := errors.New("broken")
 	for _, f := range Formats {
