@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"wideleaf/catalog"
+	"wideleaf/pending"
 	"wideleaf/pgerr"
 	"wideleaf/store"
 	"wideleaf/value"
@@ -39,7 +40,8 @@ type IndexDef struct {
 // IndexInfo is an index as it is.
 type IndexInfo struct {
 	IndexDef
-	// PendingRows and PendingPages are its pending list at this moment: rows, and the pages that their keys would fill.
+	// PendingRows and PendingPages are its pending list at this moment: rows, and the pages that they would fill, where strings
+	// are taken to have 16 bytes.
 	PendingRows, PendingPages int64
 	Rows                      int64 // entries in its runs
 	Runs                      int
@@ -489,7 +491,7 @@ func (t *Table) Indexes() []IndexInfo {
 			info := IndexInfo{IndexDef: IndexDef{Name: ix.Def.Name, Method: ix.Def.Method, IndexOptions: optionsOf(ix.Def),
 				Unique: ix.Def.Unique, NullsNotDistinct: ix.Def.NullsNotDistinct, PrimaryKey: ix.Def.Primary, Attach: attachOf(def, ix.Def), OrderByAttach: ix.Def.OrderByAttach}, Runs: len(g.Runs), Bytes: bytes}
 			info.PendingRows = g.PendingRows(ts.Table, ts.Visible())
-			info.PendingPages = pendingPages(ix, info.PendingRows)
+			info.PendingPages = pending.EstimatePages(pending.IndexColumns(ix.Def), info.PendingRows)
 			for _, c := range ix.Def.Columns {
 				nf := c.NullsFirst
 				info.Columns = append(info.Columns, IndexColumn{def.Columns[def.Column(c.Attno)].Name, c.Desc, &nf})

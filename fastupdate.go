@@ -7,7 +7,9 @@ import (
 
 	"wideleaf/am"
 	"wideleaf/catalog"
+	"wideleaf/pending"
 	"wideleaf/store"
+	"wideleaf/tid"
 	"wideleaf/vacuum"
 	"wideleaf/version"
 )
@@ -99,7 +101,7 @@ func (t *Table) redefineIndex(def *catalog.Index, m am.Method) error {
 }
 
 // CleanPendingList takes all rows that wait in the pending list of an index up, PostgreSQL's gin_clean_pending_list, and
-// returns how many pages of the list that freed. Rows committed meanwhile may wait again when it returns, and those for
+// returns how many pages of the list that freed: of those that package pageinspect shows, and counts in n_pending_pages. Rows committed meanwhile may wait again when it returns, and those for
 // which there is no memory.
 func (db *DB) CleanPendingList(ctx context.Context, index string) (pages int64, err error) {
 	if err := db.writable(); err != nil {
@@ -115,16 +117,17 @@ func (db *DB) CleanPendingList(ctx context.Context, index string) (pages int64, 
 	if t == nil {
 		return 0, db.noIndex(index, "")
 	}
-	before, err := t.pendingPages(ctx, ix)
-	if err != nil || before == 0 {
-		return 0, db.cause(ctx, index, err)
-	}
 	ts, err := t.acquire()
 	if err != nil {
 		return 0, err
 	}
 	active, rows := ts.Table.Active.Tail.Segment(), ts.Visible()
 	ts.Release()
+	end := tid.New(active, 0) + tid.TID(rows)
+	before, err := t.pendingPages(ctx, ix, end)
+	if err != nil || before == 0 {
+		return 0, db.cause(ctx, index, err)
+	}
 	has := func(g *version.Group) bool { return g.HasAny([]uint32{ix.Def.ID}) }
 	var failed error
 	err = db.pool.Wait(ctx, func() bool {
@@ -155,12 +158,12 @@ func (db *DB) CleanPendingList(ctx context.Context, index string) (pages int64, 
 	if err != nil {
 		return 0, db.cause(ctx, index, err)
 	}
-	after, err := t.pendingPages(ctx, ix)
+	after, err := t.pendingPages(ctx, ix, end)
 	return max(before-after, 0), db.cause(ctx, index, err)
 }
 
-// pendingPages returns how many pages the pending list of an index would fill.
-func (t *Table) pendingPages(ctx context.Context, ix *version.Index) (int64, error) {
+// pendingPages returns how many pages the rows before end in the pending list of an index fill.
+func (t *Table) pendingPages(ctx context.Context, ix *version.Index, end tid.TID) (int64, error) {
 	ts, err := t.acquire()
 	if err != nil {
 		return 0, err
@@ -168,7 +171,7 @@ func (t *Table) pendingPages(ctx context.Context, ix *version.Index) (int64, err
 	defer ts.Release()
 	for _, qi := range queryTable(ts).Indexes {
 		if qi.Def.ID == ix.Def.ID {
-			return qi.Pending.Pages(ctx, ix.Def)
+			return qi.Pending.Before(end).Pages(ctx, pending.IndexColumns(ix.Def))
 		}
 	}
 	return 0, nil

@@ -18,7 +18,7 @@ type Stored struct {
 	Index *catalog.Index // nil for a table's heap
 	// Parts are a table's segments, or an index's runs, in the order of the rows that they hold.
 	Parts []StoredPart
-	// Pending are the rows that wait in the index's pending list.
+	// Pending are the rows that wait in the index's pending list, or of a table those that are in no segment yet.
 	Pending pending.List
 
 	close func()
@@ -115,6 +115,10 @@ func (db *DB) Stored(name string) (s *Stored, err error) {
 				Span: am.Span{First: r.Segment, End: r.Segment + 1}, Rows: uint64(r.Meta.Rows), Bytes: r.Bytes,
 				Pages: db.store.Reader(r.Ordinal, 0, r.Meta.Blocks, page.Owner{Relation: r.Table, Part: r.Segment}),
 			})
+		}
+		q := queryTable(ts)
+		for _, src := range q.Sources[q.Flushed:] {
+			s.Pending = append(s.Pending, pending.Part{Source: src})
 		}
 		return s, nil
 	}

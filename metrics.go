@@ -3,9 +3,8 @@ package wideleaf
 import (
 	"time"
 
-	"wideleaf/page"
+	"wideleaf/pending"
 	"wideleaf/store"
-	"wideleaf/version"
 )
 
 // Metrics is what the engine tells of itself at a moment. Counters count since Open.
@@ -14,7 +13,7 @@ type Metrics struct {
 	Segments        int
 	Runs            int   // runs of all indexes, as groups keep them: one a group, merged together
 	PendingRows     int64 // rows that no index run holds yet, over all tables with indexes
-	PendingPages    int64 // pages that their keys would fill, over all indexes
+	PendingPages    int64 // pages that they would fill, over all indexes; strings are taken to have 16 bytes
 
 	Flushes, Merges      int64
 	Sorts                int64 // of pending rows into mini-runs, in the background
@@ -57,7 +56,7 @@ func (db *DB) Metrics() (Metrics, error) {
 			indexes += len(g.Indexes)
 			m.Runs += len(g.Runs)
 			for _, ix := range g.Indexes {
-				m.PendingPages += pendingPages(ix, rows)
+				m.PendingPages += pending.EstimatePages(pending.IndexColumns(ix.Def), rows)
 			}
 		}
 		m.Indexes += indexes
@@ -75,11 +74,4 @@ func (db *DB) Metrics() (Metrics, error) {
 	m.BackgroundError = wrap("", db.pool.Err())
 	m.Store = db.store.Metrics()
 	return m, nil
-}
-
-// pendingPages estimates the pages that rows would fill as plain (key, TID) entries of an index.
-func pendingPages(ix *version.Index, rows int64) int64 {
-	const tidBytes, usable = 6, page.Size - page.HeaderSize
-	entry := ix.Def.KeyBytes() + tidBytes
-	return (rows*entry + usable - 1) / usable
 }

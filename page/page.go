@@ -47,6 +47,7 @@ const (
 	KindBtreeMeta Kind = 64
 	KindGinMeta   Kind = 65
 	KindPending   Kind = 66 // rows that no run of an index holds
+	KindTail      Kind = 67 // rows of a table that no segment holds
 )
 
 func (k Kind) String() string {
@@ -81,6 +82,8 @@ func (k Kind) String() string {
 		return "gin meta"
 	case KindPending:
 		return "pending"
+	case KindTail:
+		return "heap tail"
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
 }

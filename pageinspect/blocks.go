@@ -7,6 +7,7 @@ import (
 
 	"wideleaf"
 	"wideleaf/page"
+	"wideleaf/pending"
 	"wideleaf/pgerr"
 	"wideleaf/value"
 )
@@ -14,9 +15,8 @@ import (
 // view is a relation with its blocks counted.
 type view struct {
 	*wideleaf.Stored
-	stored int64         // blocks before the pending list
-	list   []pendingPage // the pending list
-	rows   int64         // in it
+	stored int64       // blocks before those of the rows that wait
+	list   waitingList // rows in no run, or segment
 }
 
 func (in *Inspector) view(ctx context.Context, name string) (*view, error) {
@@ -29,12 +29,13 @@ func (in *Inspector) view(ctx context.Context, name string) (*view, error) {
 	for _, p := range r.Parts {
 		v.stored += int64(p.Pages.Blocks())
 	}
+	relation, columns := r.Table.ID, pending.TableColumns(r.Table)
 	if r.Index != nil {
-		v.rows = r.Pending.Rows()
-		if v.list, err = paginate(ctx, r.Pending, r.Index); err != nil {
-			r.Close()
-			return nil, err
-		}
+		relation, columns = r.Index.ID, pending.IndexColumns(r.Index)
+	}
+	if v.list, err = in.layouts.of(ctx, relation, columns, r.Pending); err != nil {
+		r.Close()
+		return nil, err
 	}
 	return v, nil
 }
@@ -47,7 +48,7 @@ func (v *view) first() int64 {
 	return 1
 }
 
-func (v *view) blocks() int64 { return v.stored + int64(len(v.list)) }
+func (v *view) blocks() int64 { return v.stored + int64(v.list.pages) }
 
 // page returns the image of a block.
 func (v *view) page(ctx context.Context, block int64) ([]byte, error) {
@@ -61,7 +62,7 @@ func (v *view) page(ctx context.Context, block int64) ([]byte, error) {
 		return v.metapage(), nil
 	}
 	if block >= v.stored {
-		return v.pendingPage(ctx, int(block-v.stored))
+		return v.waitingPage(ctx, int(block-v.stored))
 	}
 	part, b := v.place(block)
 	ref, err := part.Pages.Page(b)

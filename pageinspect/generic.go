@@ -9,6 +9,7 @@ import (
 	"wideleaf/am/inverted"
 	"wideleaf/heap"
 	"wideleaf/page"
+	"wideleaf/pending"
 	"wideleaf/tid"
 	"wideleaf/value"
 )
@@ -72,26 +73,59 @@ func pageItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.Row, er
 	return rows, nil
 }
 
-// heapPageItems has a row for each strip of a column, since rows of a table are not stored one by one: where it is, the TID
-// of its first row as ctid, its null bitmap (of which a strip without NULLs has none), and its bytes. Other pages give what
-// they have behind their header as one item; as PostgreSQL does, it takes any page.
+// heapPageItems has a row for each row of a page of a table's newest rows, which are in no segment yet, as PostgreSQL has. Rows
+// of segments are not stored one by one: their pages give a row for each strip of a column: where it is, the TID of its first row
+// as ctid, and its bytes. Other pages give what they have behind their header as one item; as PostgreSQL does, it takes any page.
 func heapPageItems(_ context.Context, _ *Inspector, m *image) ([]wideleaf.Row, error) {
 	item := func(n, at, size int, ctid wideleaf.Value) wideleaf.Row {
 		return wideleaf.Row{int4(n), int4(at), int4(1), int4(size), null, null, null, ctid, null, null, null, null, null,
 			value.OfBytea(m.p[at : at+size])}
 	}
-	if m.Kind != page.KindColumn {
-		return []wideleaf.Row{item(1, page.HeaderSize, len(m.p)-page.HeaderSize, null)}, nil
-	}
-	strips, err := heap.Strips(m.p)
-	if err != nil {
-		return nil, damaged(err)
-	}
 	var rows []wideleaf.Row
-	for i, s := range strips {
-		rows = append(rows, item(i+1, s.Offset, s.Size, value.OfTid(uint64(tid.New(m.Part, uint16(s.First))))))
+	switch m.Kind {
+	case page.KindColumn:
+		strips, err := heap.Strips(m.p)
+		if err != nil {
+			return nil, damaged(err)
+		}
+		for i, s := range strips {
+			rows = append(rows, item(i+1, s.Offset, s.Size, value.OfTid(uint64(tid.New(m.Part, uint16(s.First))))))
+		}
+	case page.KindTail:
+		ps, err := pieces(m)
+		if err != nil {
+			return nil, err
+		}
+		for i, p := range ps {
+			rows = append(rows, tailItem(item(i+1, page.HeaderSize+p.Offset, p.Size, value.OfTid(uint64(p.TID))), p))
+		}
+	default:
+		rows = append(rows, item(1, page.HeaderSize, len(m.p)-page.HeaderSize, null))
 	}
 	return rows, nil
+}
+
+// tailItem adds to an item what is known of a row: how many values it has, whether there are NULLs or strings, and which values
+// are not NULL.
+func tailItem(row wideleaf.Row, p pending.Piece) wideleaf.Row {
+	const hasNull, hasVarWidth = 1, 2 // of t_infomask
+	mask, bits := 0, make([]byte, len(p.Values))
+	for i, v := range p.Values {
+		bits[i] = '1'
+		switch {
+		case v.IsNull():
+			bits[i] = '0'
+			mask |= hasNull
+		case v.Type().Width() == value.Var:
+			mask |= hasVarWidth
+		}
+	}
+	row[8], row[9], row[10] = int4(len(p.Values)), int4(mask), int4(pending.PieceHead)
+	if mask&hasNull != 0 {
+		row[11] = value.OfText(string(bits))
+	}
+	row[13] = value.OfBytea([]byte(row[13].Str())[pending.PieceHead:])
+	return row
 }
 
 // heapColumnItems has a row for each strip with what it says of its values.
@@ -118,22 +152,25 @@ func heapColumnItems(_ context.Context, _ *Inspector, m *image) ([]wideleaf.Row,
 	return rows, nil
 }
 
-// pendingItems has a row for each value of each row of a page of a pending list.
+// pendingItems has a row for each value of each row of a page of rows that wait; a table's attnum is a column's number, an
+// index's its place in the index.
 func pendingItems(_ context.Context, _ *Inspector, m *image) ([]wideleaf.Row, error) {
-	if m.Kind != page.KindPending {
+	if m.Kind != page.KindPending && m.Kind != page.KindTail {
 		return nil, detailed("input page is not a pending list page", "It is a %s page.", m.Kind)
 	}
-	items, err := parsePending(m)
+	ps, err := pieces(m)
 	if err != nil {
 		return nil, err
 	}
 	var rows []wideleaf.Row
-	for i, it := range items {
-		key := null
-		if !it.value.IsNull() {
-			key = value.OfText(it.value.String())
+	for _, p := range ps {
+		for i, v := range p.Values {
+			key := null
+			if !v.IsNull() {
+				key = value.OfText(v.String())
+			}
+			rows = append(rows, wideleaf.Row{int4(len(rows) + 1), value.OfTid(uint64(p.TID)), int4(p.Column + i + 1), key, value.OfBool(v.Cut)})
 		}
-		rows = append(rows, wideleaf.Row{int4(i + 1), value.OfTid(uint64(it.tid)), int4(it.column + 1), key, value.OfBool(it.cut)})
 	}
 	return rows, nil
 }

@@ -4,18 +4,18 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"slices"
+	"sync"
 
-	"wideleaf"
 	"wideleaf/catalog"
+	"wideleaf/heap"
 	"wideleaf/page"
 	"wideleaf/pending"
-	"wideleaf/tid"
 	"wideleaf/value"
 )
 
-// The images of what is not stored in pages: metapages and pending lists. docs/format.md has their bytes.
+// The images of what is not stored in pages: metapages and pending lists. docs/format.md has their bytes, and package pending
+// makes those of rows.
 
 const (
 	btreeMagic   = 340322
@@ -42,14 +42,13 @@ func (m *meta) words() []*uint64 {
 // metapage returns the image of an index's metapage.
 func (v *view) metapage() []byte {
 	m := meta{magic: btreeMagic, version: btreeVersion, head: invalidBlock, tail: invalidBlock,
-		pendingPages: uint64(len(v.list)), pending: uint64(v.rows), totalPages: uint64(v.stored)}
+		pendingPages: uint64(v.list.pages), pending: uint64(v.Pending.Rows()), totalPages: uint64(v.stored)}
 	kind := page.KindBtreeMeta
 	if v.Method() != "btree" {
 		kind, m.version = page.KindGinMeta, ginVersion
 	}
-	if n := len(v.list); n > 0 {
-		m.head, m.tail = uint64(v.stored), uint64(v.blocks()-1)
-		m.tailFree = uint64(page.Size - page.HeaderSize - v.list[n-1].bytes)
+	if v.list.pages > 0 {
+		m.head, m.tail, m.tailFree = uint64(v.stored), uint64(v.blocks()-1), uint64(v.list.tailFree())
 	}
 	at, most := v.first(), uint64(0)
 	for _, p := range v.Parts {
@@ -97,234 +96,110 @@ func parseMeta(m *image) (*meta, error) {
 	return x, nil
 }
 
-// pendingPage is which rows an image of the pending list holds: those from a row's column on, up to a row's column.
-type pendingPage struct {
-	part             int // of the list
-	from, fromColumn int
-	to, toColumn     int
-	bytes            int
-}
-
 const (
-	pendingRoom = page.Size - page.HeaderSize
-	pieceHead   = 12   // TID, first column, columns
-	maxString   = 2000 // longer strings are cut
-	flagLast    = 1    // no page follows
-	flagFullRow = 2    // all rows are whole
-	pendingNull = 0x80 // added to the type of a NULL
-	pendingCut  = 0x40 // added to the type of a string that is cut
+	flagLast    = 1 // no page follows
+	flagFullRow = 2 // all rows are whole
 )
 
-// columns loads the columns of an index.
-func columns(ctx context.Context, s *pending.Part, ix *catalog.Index) ([]value.Vector, error) {
-	cols := make([]value.Vector, len(ix.Columns))
-	for i, c := range ix.Columns {
-		cols[i].Reset(c.Type)
-		if err := s.Column(ctx, c.Attno, &cols[i]); err != nil {
-			return nil, err
-		}
-	}
-	return cols, nil
+// waitingList is the rows of a relation that wait, on pages.
+type waitingList struct {
+	parts []waitingPart
+	pages int
 }
 
-// paginate splits a pending list into pages. Only columns of variable length are read.
-func paginate(ctx context.Context, l pending.List, ix *catalog.Index) ([]pendingPage, error) {
-	var pages []pendingPage
-	fixed, varies := pieceHead, false
-	for _, c := range ix.Columns {
-		fixed += valueBytes(c.Type, 0)
-		varies = varies || c.Type.Width() == value.Var
-	}
-	for i := range l {
-		s := &l[i]
+// waitingPart is the rows of one tail.
+type waitingPart struct {
+	source heap.Source
+	layout *pending.Layout
+	pages  pending.Pages
+}
+
+// layouts keeps the layouts of one relation, the one that was last asked for, so that looking at all its blocks lays out its
+// rows once.
+type layouts struct {
+	mu       sync.Mutex
+	relation uint32
+	parts    map[layoutKey]*pending.Layout
+}
+
+// layoutKey is what a layout is of: its rows never change, and there may come more.
+type layoutKey struct {
+	segment uint64
+	from    int
+}
+
+// of puts the rows of a list on pages.
+func (c *layouts) of(ctx context.Context, relation uint32, columns []pending.Column, l pending.List) (w waitingList, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	parts := map[layoutKey]*pending.Layout{}
+	for _, s := range l {
 		if s.From >= s.Rows() {
 			continue
 		}
-		var cols []value.Vector
-		if varies {
-			var err error
-			if cols, err = columns(ctx, s, ix); err != nil {
-				return nil, err
-			}
+		key := layoutKey{s.Number(), s.From}
+		layout := c.parts[key]
+		if c.relation != relation || layout == nil || !slices.Equal(layout.Columns(), columns) {
+			layout = pending.NewLayout(columns, s.From)
 		}
-		width := func(row, column int) int {
-			t := ix.Columns[column].Type
-			if t.Width() != value.Var {
-				return valueBytes(t, 0)
-			}
-			return valueBytes(t, len(cols[column].Str[row]))
+		if err := layout.Extend(ctx, s); err != nil {
+			return w, err
 		}
-		cur := pendingPage{part: i, from: s.From, to: s.From}
-		next := func(row, column int) {
-			cur.to, cur.toColumn = row, column
-			pages = append(pages, cur)
-			cur = pendingPage{part: i, from: row, fromColumn: column}
-		}
-		for row := s.From; row < s.Rows(); row++ {
-			size := fixed
-			for c := range cols {
-				if cols[c].Type.Width() == value.Var {
-					size += width(row, c) - valueBytes(cols[c].Type, 0)
-				}
-			}
-			if size <= pendingRoom {
-				if cur.bytes+size > pendingRoom {
-					next(row, 0)
-				}
-				cur.bytes += size
-				continue
-			}
-			if cur.bytes > 0 {
-				next(row, 0)
-			}
-			cur.bytes = pieceHead
-			for c := range ix.Columns {
-				w := width(row, c)
-				if cur.bytes+w > pendingRoom {
-					next(row, c)
-					cur.bytes = pieceHead
-				}
-				cur.bytes += w
-			}
-		}
-		next(s.Rows(), 0)
+		parts[key] = layout
+		p := waitingPart{s, layout, layout.Pages()}
+		w.parts = append(w.parts, p)
+		w.pages += p.pages.Len()
 	}
-	return pages, nil
+	c.relation, c.parts = relation, parts
+	return w, nil
 }
 
-// valueBytes is what a value takes; NULLs take as much as others of a fixed width, so that the number of pages follows from
-// that of rows.
-func valueBytes(t value.Type, n int) int {
-	switch t.Width() {
-	case value.Word32:
-		return 1 + 4
-	case value.Word64:
-		return 1 + 8
+// place returns the part that a page is in, and which of its pages it is.
+func (w *waitingList) place(i int) (*waitingPart, int) {
+	for n := range w.parts {
+		p := &w.parts[n]
+		if i < p.pages.Len() {
+			return p, i
+		}
+		i -= p.pages.Len()
 	}
-	return 1 + 2 + min(n, maxString)
+	return nil, 0
 }
 
-func appendValue(dst []byte, t value.Type, v wideleaf.Value) []byte {
-	kind := byte(t)
-	str := v.Str()
-	switch {
-	case v.IsNull():
-		kind |= pendingNull
-	case len(str) > maxString:
-		kind |= pendingCut
-		str = str[:maxString]
-	}
-	dst = append(dst, kind)
-	switch t.Width() {
-	case value.Word32:
-		return binary.LittleEndian.AppendUint32(dst, uint32(v.Code()))
-	case value.Word64:
-		return binary.LittleEndian.AppendUint64(dst, v.Code())
-	}
-	return append(binary.LittleEndian.AppendUint16(dst, uint16(len(str))), str...)
+// tailFree returns the free bytes of the last page.
+func (w *waitingList) tailFree() int {
+	p, i := w.place(w.pages - 1)
+	return pending.PageRoom - p.pages.At(i).Bytes
 }
 
-// pendingPage returns the image of a page of the pending list.
-func (v *view) pendingPage(ctx context.Context, i int) ([]byte, error) {
-	pp := v.list[i]
-	s := &v.Pending[pp.part]
-	cols, err := columns(ctx, s, v.Index)
+// waitingPage returns the image of a page of the rows that wait.
+func (v *view) waitingPage(ctx context.Context, i int) ([]byte, error) {
+	part, n := v.list.place(i)
+	at := part.pages.At(n)
+	p, pieces, err := part.layout.Append(ctx, make([]byte, page.HeaderSize, page.Size), part.source, at)
 	if err != nil {
 		return nil, err
 	}
-	p := make([]byte, page.HeaderSize, page.Size)
-	h := page.Header{Kind: page.KindPending, Owner: page.Owner{Relation: v.Index.ID}, Block: uint32(v.stored) + uint32(i)}
-	if pp.fromColumn == 0 && pp.toColumn == 0 {
+	h := page.Header{Kind: page.KindTail, Owner: page.Owner{Relation: v.Table.ID}, Block: uint32(v.stored) + uint32(i), Reserved: uint16(pieces)}
+	if v.Index != nil {
+		h.Kind, h.Owner.Relation = page.KindPending, v.Index.ID
+	}
+	if at.FromColumn == 0 && at.ToColumn == 0 {
 		h.Flags |= flagFullRow
 	}
-	if i == len(v.list)-1 {
+	if i == v.list.pages-1 {
 		h.Flags |= flagLast
-	}
-	for row, first := pp.from, pp.fromColumn; row < pp.to || row == pp.to && first < pp.toColumn; row, first = row+1, 0 {
-		last := len(cols)
-		if row == pp.to {
-			last = pp.toColumn
-		}
-		p = binary.LittleEndian.AppendUint64(p, uint64(tid.New(s.Number(), uint16(row))))
-		p = binary.LittleEndian.AppendUint16(p, uint16(first))
-		p = binary.LittleEndian.AppendUint16(p, uint16(last-first))
-		for c := first; c < last; c++ {
-			p = appendValue(p, cols[c].Type, cols[c].Value(row))
-		}
-		h.Reserved++
 	}
 	return seal(p, h), nil
 }
 
-// pendingItem is one value of a row of a pending list.
-type pendingItem struct {
-	tid    tid.TID
-	column int
-	value  wideleaf.Value
-	cut    bool
-}
-
-// parsePending decodes an image of a page of a pending list.
-func parsePending(m *image) ([]pendingItem, error) {
-	var items []pendingItem
-	b := m.p[page.HeaderSize:]
-	take := func(n int) []byte {
-		if n > len(b) {
-			return nil
-		}
-		t := b[:n]
-		b = b[n:]
-		return t
+// pieces decodes an image of rows that wait.
+func pieces(m *image) ([]pending.Piece, error) {
+	ps, err := pending.Pieces(m.p[page.HeaderSize:], int(m.Reserved))
+	if err != nil {
+		return nil, damaged(err)
 	}
-	for range m.Reserved {
-		head := take(pieceHead)
-		if head == nil {
-			return nil, damaged(errShort)
-		}
-		t := tid.TID(binary.LittleEndian.Uint64(head))
-		first, n := int(binary.LittleEndian.Uint16(head[8:])), int(binary.LittleEndian.Uint16(head[10:]))
-		for c := range n {
-			kind := take(1)
-			if kind == nil {
-				return nil, damaged(errShort)
-			}
-			it := pendingItem{tid: t, column: first + c, cut: kind[0]&pendingCut != 0}
-			typ := value.Type(kind[0] &^ (pendingNull | pendingCut))
-			if !typ.Valid() {
-				return nil, damaged(fmt.Errorf("a value of the unknown type %d", uint8(typ)))
-			}
-			if typ.Width() != value.Var {
-				code := take(valueBytes(typ, 0) - 1)
-				switch len(code) {
-				case 4:
-					it.value = value.OfCode(typ, uint64(binary.LittleEndian.Uint32(code)))
-				case 8:
-					it.value = value.OfCode(typ, binary.LittleEndian.Uint64(code))
-				default:
-					return nil, damaged(errShort)
-				}
-			} else {
-				size := take(2)
-				if size == nil {
-					return nil, damaged(errShort)
-				}
-				str := take(int(binary.LittleEndian.Uint16(size)))
-				if str == nil && size[0]|size[1] != 0 {
-					return nil, damaged(errShort)
-				}
-				if typ.Elem() != value.Unknown && it.cut {
-					it.value = value.OfBytea(str) // its items may be cut
-				} else {
-					it.value = value.OfStr(typ, string(str))
-				}
-			}
-			if kind[0]&pendingNull != 0 {
-				it.value = null
-			}
-			items = append(items, it)
-		}
-	}
-	return items, nil
+	return ps, nil
 }
 
 var errShort = errors.New("it ends early")

@@ -32,10 +32,13 @@ import (
 const invalidBlock = 1<<32 - 1
 
 // Inspector answers for a database.
-type Inspector struct{ db *wideleaf.DB }
+type Inspector struct {
+	db      *wideleaf.DB
+	layouts layouts
+}
 
 // New returns an inspector of an open database, which may be in use or open read-only.
-func New(db *wideleaf.DB) *Inspector { return &Inspector{db} }
+func New(db *wideleaf.DB) *Inspector { return &Inspector{db: db} }
 
 // Result is what a function returns.
 type Result struct {

@@ -13,9 +13,7 @@ import (
 	"iter"
 	"math/bits"
 
-	"wideleaf/catalog"
 	"wideleaf/heap"
-	"wideleaf/page"
 	"wideleaf/tid"
 	"wideleaf/value"
 )
@@ -94,35 +92,4 @@ func (l List) Count(ctx context.Context, attno int, r value.Ranges) (int64, erro
 		}
 	})
 	return int64(n), err
-}
-
-// tidBytes is what an entry's TID takes in an uncompressed page: six bytes, as in PostgreSQL's.
-const tidBytes = 6
-
-// Pages returns how many pages the rows in the list would fill as uncompressed entries of an index: their keys, a
-// TID each, nothing shared. It reads the columns of variable length and takes the others' width from their type.
-func (l List) Pages(ctx context.Context, ix *catalog.Index) (int64, error) {
-	size := int64(0)
-	var v value.Vector
-	for _, s := range l {
-		size += tidBytes * int64(s.Rows()-s.From)
-		for _, c := range ix.Columns {
-			switch c.Type.Width() {
-			case value.Word32:
-				size += 4 * int64(s.Rows()-s.From)
-			case value.Word64:
-				size += 8 * int64(s.Rows()-s.From)
-			default:
-				v.Reset(c.Type)
-				if err := s.Column(ctx, c.Attno, &v); err != nil {
-					return 0, err
-				}
-				for _, x := range v.Str[s.From:] {
-					size += int64(len(x)) + 1 // 1: the end of the string
-				}
-			}
-		}
-	}
-	const room = page.Size - page.HeaderSize
-	return (size + room - 1) / room, nil
 }

@@ -83,31 +83,6 @@ func TestSelectAndCount(t *testing.T) {
 	})
 }
 
-func TestPages(t *testing.T) {
-	vals := slices.Repeat([]value.Value{value.OfInt4(1)}, 10_000)
-	l := list(vals, vals)
-	for _, c := range []struct {
-		attnos []int
-		want   int64 // 20,000 rows of the key and 6 bytes, 8,160 bytes a page
-	}{
-		{[]int{1}, 25},    // 200,000 bytes: 24.5 pages
-		{[]int{3}, 35},    // 280,000: 34.3
-		{[]int{2}, 20},    // 8 bytes a row: 160,000: 19.6
-		{[]int{1, 3}, 45}, // 360,000: 44.1
-	} {
-		ix := &catalog.Index{}
-		for _, a := range c.attnos {
-			ix.Columns = append(ix.Columns, catalog.IndexColumn{Attno: a, Type: table.Columns[a-1].Type})
-		}
-		if got, err := l.Pages(context.Background(), ix); err != nil || got != c.want {
-			t.Errorf("columns %v: got %d, %v, want %d", c.attnos, got, err, c.want)
-		}
-		if got, err := list().Pages(context.Background(), ix); err != nil || got != 0 {
-			t.Errorf("nothing pending: got %d, %v", got, err)
-		}
-	}
-}
-
 func TestCancelledContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
