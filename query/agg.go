@@ -190,7 +190,7 @@ func (e *executor) extreme(p *Pred, a Aggregate, typ value.Type) (v value.Value,
 		}
 	}
 	b := tid.NewBuilder(e.first, e.end)
-	if err := e.scanPending(pa.index.Pending, []*Pred{cond}, b); err != nil {
+	if err := e.scanPending(pa.index.Pending, []*Pred{cond}, nil, b); err != nil {
 		return v, false, err
 	}
 	acc := []*accumulation{{Aggregate: a, typ: typ, acc: best}}

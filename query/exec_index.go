@@ -54,9 +54,16 @@ func (p *path) estimate(r am.Run, conds am.Conditions) (am.Estimate, error) {
 
 // estimate is what is known of a condition before it is evaluated.
 type estimate struct {
-	rows  float64 // that satisfy it
-	index float64 // cost of evaluating it by indexes alone; infinite if that can't be
-	pages float64 // heap pages of the columns that it looks at
+	rows    float64 // that satisfy it
+	index   float64 // cost of evaluating it by indexes alone, but for pending rows; infinite if that can't be
+	waiting float64 // cost of looking at all pending rows
+	share   float64 // of the table's rows that are pending
+	pages   float64 // heap pages of the columns that it looks at
+}
+
+// cost is that of evaluating the condition by indexes when n rows are candidates: of pending rows, only those are looked at.
+func (e estimate) cost(n float64) float64 {
+	return e.index + min(e.waiting, filterCost(e.share*n, math.Inf(1)))
 }
 
 // narrow fetches the rows of within (nil: of the table) that satisfy p as far as indexes serve. within stays as it is.
@@ -76,9 +83,9 @@ func (e *executor) narrow(p *Pred, within *tid.Set) (candidates, error) {
 	if within != nil {
 		n = float64(within.Count())
 	}
-	if within == nil && !e.half && len(terms) > 1 && inParallel(terms[0].index, terms[1].index) &&
-		useIndex(terms[0].index, filterCost(n, terms[0].pages)) &&
-		useIndex(terms[1].index, filterCost(terms[0].rows, terms[1].pages)) {
+	if within == nil && !e.half && len(terms) > 1 && inParallel(terms[0].cost(n), terms[1].cost(terms[0].rows)) &&
+		useIndex(terms[0].cost(n), filterCost(n, terms[0].pages)) &&
+		useIndex(terms[1].cost(terms[0].rows), filterCost(terms[0].rows, terms[1].pages)) {
 		if found.set, err = e.fetchBoth(terms[0], terms[1]); err != nil {
 			return found, err
 		}
@@ -89,7 +96,7 @@ func (e *executor) narrow(p *Pred, within *tid.Set) (candidates, error) {
 		if n == 0 {
 			break
 		}
-		if !useIndex(t.index, filterCost(n, t.pages)) {
+		if !useIndex(t.cost(n), filterCost(n, t.pages)) {
 			found.rest = append(found.rest, t.preds...)
 			continue
 		}
@@ -166,7 +173,7 @@ func (e *executor) scan(p *path, preds []*Pred, within *tid.Set) (*tid.Set, erro
 			recheck = append(recheck, r.Span())
 		}
 	}
-	if err := e.scanPending(p.index.Pending, preds, b); err != nil {
+	if err := e.scanPending(p.index.Pending, preds, within, b); err != nil {
 		return nil, err
 	}
 	s := b.Set().Less(e.t.Dead)
@@ -176,14 +183,20 @@ func (e *executor) scan(p *path, preds []*Pred, within *tid.Set) (*tid.Set, erro
 	return e.recheck(s, preds, recheck)
 }
 
-// scanPending adds the pending rows that satisfy all of preds.
-func (e *executor) scanPending(waiting pending.List, preds []*Pred, b *tid.Builder) error {
-	if len(preds) == 1 && preds[0].Kind == Column {
+// scanPending adds the pending rows of within (nil: all) that satisfy all of preds.
+func (e *executor) scanPending(waiting pending.List, preds []*Pred, within *tid.Set, b *tid.Builder) error {
+	if within == nil && len(preds) == 1 && preds[0].Kind == Column {
 		return waiting.Select(e.ctx, preds[0].Attno, preds[0].Ranges, b)
 	}
 	out := tid.NewBits()
 	defer out.Release()
 	for part, cand := range waiting.All() {
+		if within != nil {
+			if !within.AnyIn(part.Number(), part.Number()+1) {
+				continue
+			}
+			within.Mask(part.Number(), cand)
+		}
 		words := out[:len(cand)]
 		if err := e.allOf(part.Source, preds, cand, words); err != nil {
 			return err
@@ -482,10 +495,14 @@ func (e *executor) estimate(p *Pred) (estimate, error) {
 		if p.Kind == Or {
 			est.rows += x.rows
 			est.index += x.index
+			est.waiting += x.waiting
 		} else {
 			est.rows = min(est.rows, x.rows)
-			est.index = min(est.index, x.index)
+			if x.cost(e.rows) < est.cost(e.rows) {
+				est.index, est.waiting = x.index, x.waiting
+			}
 		}
+		est.share = max(est.share, x.share)
 	}
 	est.rows = min(est.rows, e.rows)
 	if p.Kind == And {
@@ -534,12 +551,13 @@ func (e *executor) estimatePath(p *path, preds []*Pred) (estimate, error) {
 	}
 	if waiting := float64(p.index.Pending.Rows()); waiting > 0 {
 		for _, c := range preds {
-			est.index += costPage * columnPages(waiting, c.Type) * pageWeight(len(c.Ranges.Words)+len(c.Ranges.Strings))
+			est.waiting += costPage * columnPages(waiting, c.Type) * pageWeight(len(c.Ranges.Words)+len(c.Ranges.Strings))
 		}
 		share := 1.0
 		if waiting < e.stored {
 			share = rows / (e.stored - waiting)
 		}
+		est.share = min(waiting/e.stored, 1)
 		rows += share * waiting
 	}
 	est.rows = min(rows, e.rows)

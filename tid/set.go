@@ -220,6 +220,33 @@ func (s *Set) Or(o *Set) *Set {
 	return s
 }
 
+// Mask clears the bits of p, of the first rows of a segment, whose TIDs are not in the set.
+func (s *Set) Mask(seg uint64, p []uint64) {
+	if s.dense != nil {
+		if q := s.bits(seg); q == nil {
+			clear(p)
+		} else {
+			for w := range p {
+				p[w] &= q[w]
+			}
+		}
+		return
+	}
+	few := NewBits()
+	defer few.Release()
+	first, end := seg<<SegmentBits, (seg+1)<<SegmentBits
+	s.eachSparse(func(ts []uint64) {
+		for _, t := range ts {
+			if first <= t && t < end {
+				few[t>>6&(Words-1)] |= 1 << (t & 63)
+			}
+		}
+	})
+	for w := range p {
+		p[w] &= few[w]
+	}
+}
+
 func (s *Set) bits(seg uint64) *Bits {
 	if at := seg - s.base; at < uint64(len(s.dense)) {
 		return s.dense[at]
