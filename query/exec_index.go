@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -83,7 +84,8 @@ func (e *executor) narrow(p *Pred, within *tid.Set) (candidates, error) {
 	if within != nil {
 		n = float64(within.Count())
 	}
-	if within == nil && !e.half && len(terms) > 1 && inParallel(terms[0].cost(n), terms[1].cost(terms[0].rows)) &&
+	if within == nil && !e.half && len(terms) > 1 &&
+		inParallel(terms[0].cost(n), terms[1].cost(n), terms[1].cost(terms[0].rows)) &&
 		useIndex(terms[0].cost(n), filterCost(n, terms[0].pages)) &&
 		useIndex(terms[1].cost(terms[0].rows), filterCost(terms[0].rows, terms[1].pages)) {
 		if found.set, err = e.fetchBoth(terms[0], terms[1]); err != nil {
@@ -115,23 +117,38 @@ func (e *executor) narrow(p *Pred, within *tid.Set) (candidates, error) {
 	return found, nil
 }
 
-// fetchBoth evaluates two terms at the same time and returns what satisfies both.
+// fetchBoth evaluates two terms and returns what satisfies both. Another goroutine evaluates the second one if it gets to it
+// before the first is done: when all processors are busy, waiting for it would take longer than the work.
 func (e *executor) fetchBoth(a, b term) (*tid.Set, error) {
 	g, ctx := errgroup.WithContext(e.ctx)
-	var sets [2]*tid.Set
-	for i, t := range []term{a, b} {
-		g.Go(func() (err error) {
-			own := *e // executors belong to one goroutine
-			own.ctx, own.estimates, own.half, own.arrays = ctx, nil, true, value.Vector{}
-			sets[i], err = own.fetch(t, nil)
-			return err
-		})
+	one, other := *e, *e // executors belong to one goroutine
+	for _, x := range []*executor{&one, &other} {
+		x.ctx, x.estimates, x.half, x.arrays = ctx, nil, true, value.Vector{}
 	}
-	if err := g.Wait(); err != nil {
+	var begun atomic.Bool
+	var second *tid.Set
+	g.Go(func() (err error) {
+		if begun.CompareAndSwap(false, true) {
+			second, err = other.fetch(b, nil)
+		}
+		return err
+	})
+	first, err := one.fetch(a, nil)
+	if begun.CompareAndSwap(false, true) {
+		if err != nil {
+			return nil, err
+		}
+		defer first.Release()
+		return one.fetch(b, first)
+	}
+	if other := g.Wait(); err == nil {
+		err = other
+	}
+	if err != nil {
 		return nil, err
 	}
-	both := sets[0].And(sets[1])
-	sets[1].Release()
+	both := first.And(second)
+	second.Release()
 	return both, nil
 }
 
