@@ -17,6 +17,9 @@ const (
 	costLeaf  = 3000 // reaching an index leaf: fetching and verifying its page, finding the place in it
 	costPage  = 5000 // the same for a page of a heap column, and comparing its values
 	costPlace = 500  // finding the place of one interval of a condition in an index run
+
+	costOrdered = 20 // the next entry of an ordered scan, and comparing it with the last of the rows found
+	costPending = 2  // comparing a value of a pending row
 )
 
 // parallelFrom is what two index scans at the same time must save: starting a goroutine and joining it costs some microseconds,

@@ -65,6 +65,23 @@ func (s *Set) Contains(t TID) bool {
 	return found
 }
 
+// Keep takes the rows of a segment that are not in the set out of b and reports whether any are left.
+func (s *Set) Keep(seg uint64, b *Bits) bool {
+	if s.dense != nil {
+		if p := s.bits(seg); p != nil {
+			return b.and(p)
+		}
+	} else {
+		for n, p := range s.Segments() {
+			if n == seg {
+				return b.and(p)
+			}
+		}
+	}
+	*b = Bits{}
+	return false
+}
+
 // Count returns the number of TIDs in the set.
 func (s *Set) Count() int64 {
 	switch {
