@@ -1,65 +1,159 @@
 package query
 
 import (
+	"context"
 	"math"
 	"slices"
 
 	"wideleaf/am"
-	"wideleaf/catalog"
 	"wideleaf/value"
 )
 
 // orderPlan is how an index may yield the first rows of an order, and what is known of that.
 type orderPlan struct {
 	scan   orderScan
-	rest   []*Pred // conditions besides that on the first key's column
+	rest   []*Pred // conditions besides those that its rows satisfy
 	rows   float64 // that the scans would yield to their ends
 	match  float64 // that match the query's whole condition, a guess
 	sought float64 // rows wanted
 }
 
-// planOrder looks for an index that has rows in the order of the first key; nil if there is none.
-func (e *executor) planOrder(spec *RowsSpec, wanted int64) (*orderPlan, error) {
+// planOrder looks for the index that likely gives the first rows at the least cost; nil if none has them in order.
+func (e *executor) planOrder(spec *RowsSpec, wanted int64) (best *orderPlan, err error) {
 	k := &spec.OrderBy[0]
 	if wanted > topNRows || k.Attno == 0 || spec.Pred.Kind == False {
 		return nil, nil
 	}
-	index, column := e.indexInOrder(k.Attno)
-	if index == nil {
-		return nil, nil
+	least := math.Inf(1)
+	for i := range e.t.Indexes {
+		ix := &e.t.Indexes[i]
+		c := ix.Def.Place(k.Attno)
+		if a := ix.Method.Abilities(); !a.Distance || c < 0 || c > 0 && !a.AnyColumn || ix.Def.Columns[c].Type.Width() == value.Var {
+			continue
+		}
+		orders := append(attachedOrders(ix, c, spec.Pred.conjuncts()), servedOrder{order: am.Order{Column: c, To: -1}})
+		for _, o := range orders {
+			p, err := e.planOf(spec, ix, o, float64(wanted))
+			if err != nil {
+				return nil, err
+			}
+			if p == nil {
+				continue
+			}
+			pages, err := e.pagesOf(p.rest)
+			if err != nil {
+				return nil, err
+			}
+			if cost := p.cost(p.match, pages); best == nil || cost < least {
+				best, least = p, cost
+			}
+		}
 	}
-	p := &orderPlan{rows: e.rows, sought: float64(wanted)}
+	return best, nil
+}
+
+// servedOrder is an ordered scan, and the conditions that its rows satisfy.
+type servedOrder struct {
+	order am.Order
+	preds []*Pred
+}
+
+// attachedOrders returns scans of the columns to which the one in place c of an index is attached, for those that have
+// conditions which they serve. Conditions that each ask for some items of one column's arrays are one scan.
+func attachedOrders(ix *Index, c int, all []*Pred) (orders []servedOrder) {
+	for _, a := range ix.Def.Attach {
+		if a.Attno != ix.Def.Columns[c].Attno {
+			continue
+		}
+		var contains servedOrder
+		to := ix.Def.Place(a.To)
+		for _, p := range all {
+			switch {
+			case p.Attno != a.To:
+			case p.Kind == Array && p.Match.Op == value.Contains && !p.Match.Not && !p.Match.Null:
+				m := p.Match
+				if len(contains.preds) > 0 {
+					m = m.And(contains.order.Match)
+				}
+				contains.order = am.Order{Column: c, To: to, Match: m}
+				contains.preds = append(contains.preds, p)
+			case p.Kind == Array && p.Match.Op != value.Similar:
+				orders = append(orders, servedOrder{am.Order{Column: c, To: to, Match: p.Match}, []*Pred{p}})
+			case p.Kind == Column:
+				orders = append(orders, servedOrder{am.Order{Column: c, To: to, Cond: &p.Ranges}, []*Pred{p}})
+			}
+		}
+		if len(contains.preds) > 0 {
+			orders = append(orders, contains)
+		}
+	}
+	return slices.DeleteFunc(orders, func(o servedOrder) bool {
+		for _, r := range ix.Runs {
+			if _, ok := r.(am.OrderedRun).Ordered(context.Background(), &o.order); !ok {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// planOf plans with one ordered scan; nil if it doesn't have the order.
+func (e *executor) planOf(spec *RowsSpec, ix *Index, o servedOrder, sought float64) (*orderPlan, error) {
+	p := &orderPlan{rows: e.rows, sought: sought}
 	s := &p.scan
-	s.e, s.index, s.order, s.typ = e, index, spec.OrderBy, index.Def.Columns[column].Type
-	p.rest = spec.Pred.conjuncts()
-	if i := slices.IndexFunc(p.rest, func(a *Pred) bool { return a.Kind == Column && a.Attno == k.Attno }); i >= 0 {
-		s.condition = p.rest[i]
-		p.rest = slices.Delete(slices.Clone(p.rest), i, i+1)
+	s.e, s.index, s.order, s.typ = e, ix, spec.OrderBy, ix.Def.Columns[o.order.Column].Type
+	s.served = o.preds
+	var condition *Pred
+	for _, a := range spec.Pred.conjuncts() {
+		switch {
+		case slices.Contains(o.preds, a):
+		case a.Kind == Column && a.Attno == spec.OrderBy[0].Attno:
+			condition = a
+			s.served = append(slices.Clip(s.served), a)
+		default:
+			p.rest = append(p.rest, a)
+		}
 	}
-	if !s.divide(am.Order{Column: column, To: -1}) {
+	if !s.divide(o.order, condition) {
 		return nil, nil
 	}
-	if s.condition != nil {
-		est, err := e.estimate(s.condition)
-		if err != nil {
-			return nil, err
-		}
-		p.rows = est.rows
+	var err error
+	if p.rows, err = e.likely(p.rows, s.served); err != nil {
+		return nil, err
 	}
-	p.match = p.rows
-	for _, a := range p.rest {
-		est, err := e.estimate(a)
-		if err != nil {
-			return nil, err
-		}
-		if share := est.rows / max(e.rows, 1); share < 1 {
-			p.match *= share
-		} else {
-			p.match *= guess(a)
-		}
+	if p.match, err = e.likely(p.rows, p.rest); err != nil {
+		return nil, err
 	}
 	p.match = max(p.match, 1)
 	return p, nil
+}
+
+// likely returns how many of some rows are taken to satisfy conditions.
+func (e *executor) likely(rows float64, all []*Pred) (float64, error) {
+	for _, a := range all {
+		est, err := e.estimate(a)
+		if err != nil {
+			return 0, err
+		}
+		if share := est.rows / max(e.rows, 1); share < 1 {
+			rows *= share
+		} else {
+			rows *= guess(a)
+		}
+	}
+	return rows, nil
+}
+
+// pagesOf returns how many pages the columns of conditions have.
+func (e *executor) pagesOf(all []*Pred) (pages float64, err error) {
+	for _, a := range all {
+		est, err := e.estimate(a)
+		if err != nil {
+			return 0, err
+		}
+		pages += est.pages
+	}
+	return pages, nil
 }
 
 // guess is the share of the rows that are taken to satisfy a condition of which no index tells: PostgreSQL's.
@@ -69,23 +163,6 @@ func guess(p *Pred) float64 {
 		return equality
 	}
 	return inequality
-}
-
-// indexInOrder returns an index that yields rows in the order of a column, and the column's place in it: the one with the
-// fewest columns.
-func (e *executor) indexInOrder(attno int) (best *Index, column int) {
-	for i := range e.t.Indexes {
-		ix := &e.t.Indexes[i]
-		a := ix.Method.Abilities()
-		c := slices.IndexFunc(ix.Def.Columns, func(c catalog.IndexColumn) bool { return c.Attno == attno })
-		if !a.Distance || c < 0 || c > 0 && !a.AnyColumn || ix.Def.Columns[c].Type.Width() == value.Var {
-			continue
-		}
-		if best == nil || len(ix.Def.Columns) < len(best.Def.Columns) {
-			best, column = ix, c
-		}
-	}
-	return best, column
 }
 
 // conjuncts returns the conditions that must all hold.
@@ -100,12 +177,12 @@ func (p *Pred) conjuncts() []*Pred {
 }
 
 // divide makes the parts of the rows that fulfil the condition. It returns false for orders that no scan has.
-func (s *orderScan) divide(o am.Order) bool {
+func (s *orderScan) divide(o am.Order, condition *Pred) bool {
 	k := &s.order[0]
 	ranges := value.NotNull(s.typ)
 	ranges.Nulls = true
-	if s.condition != nil {
-		ranges = s.condition.Ranges
+	if condition != nil {
+		ranges = condition.Ranges
 	}
 	part := func(in value.Ranges, backward bool) {
 		if r := ranges.Intersect(in); !r.Empty() {
@@ -160,12 +237,8 @@ func (p *orderPlan) cost(match, restPages float64) float64 {
 // hold, unless looking at all of them is likely to cost less. ok is false then, and if it turns out to cost more.
 func (p *orderPlan) byOrder(found candidates, match, all float64) (top *topRows, ok bool, err error) {
 	s := p.scan
-	for _, a := range found.rest {
-		est, err := s.e.estimate(a)
-		if err != nil {
-			return nil, false, err
-		}
-		s.restPages += est.pages
+	if s.restPages, err = s.e.pagesOf(found.rest); err != nil {
+		return nil, false, err
 	}
 	if p.cost(match, s.restPages) >= all {
 		return nil, false, nil
@@ -210,7 +283,7 @@ func (e *executor) firstRows(spec *RowsSpec, wanted int64) (*topRows, error) {
 	}
 	if plan != nil && found.set != nil {
 		match := float64(found.set.Count())
-		rest := slices.DeleteFunc(slices.Clone(found.rest), func(a *Pred) bool { return a == plan.scan.condition })
+		rest := slices.DeleteFunc(slices.Clone(found.rest), func(a *Pred) bool { return slices.Contains(plan.scan.served, a) })
 		top, ok, err := plan.byOrder(candidates{set: found.set, rest: rest}, match, filterCost(match, keyPages))
 		if ok || err != nil {
 			return top, err

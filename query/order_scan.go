@@ -23,10 +23,11 @@ type orderScan struct {
 	parts []orderPart
 	whole bool // parts are all rows; else those whose first key is a finite distance
 
-	condition *Pred    // on the first key's column, which the parts fulfil; nil: none
+	served    []*Pred  // conditions that the parts' rows satisfy
 	set       *tid.Set // no other rows match; nil: any may
 	rest      []*Pred  // to be checked in the heap's columns
 	restPages float64  // that these have
+	rechecked bool     // a scan's rows may not satisfy served: it is in rest, too
 
 	top    *topRows
 	keys   *fetcher
@@ -91,10 +92,7 @@ func (s *orderScan) last() *sortRow {
 func (s *orderScan) pending() error {
 	b := &topBound{order: s.order, typ: s.keys.types[s.keys.place[0]]}
 	b.shared.Store(math.MaxUint64)
-	rest := s.rest
-	if s.condition != nil {
-		rest = append(slices.Clip(rest), s.condition)
-	}
+	rest := slices.Concat(s.rest, s.served)
 	cand := tid.NewBits()
 	defer cand.Release()
 	for part, words := range s.index.Pending.All() {
@@ -137,6 +135,9 @@ func (s *orderScan) scan(r am.OrderedRun, o am.Order) error {
 			}
 			if s.e.t.Dead.Has(p.TID) || s.set != nil && !s.set.Contains(p.TID) {
 				continue
+			}
+			if p.Recheck && !s.rechecked {
+				s.rest, s.rechecked = slices.Concat(s.rest, s.served), true
 			}
 			if len(s.rest) == 0 && len(s.order) == 1 {
 				s.top.add(row)

@@ -125,10 +125,23 @@ func (m *model) sorted(p *Pred, order []OrderKey, distances []modelDistance) []i
 	return rows
 }
 
+// genArrayPred draws a condition on the column of arrays.
+func genArrayPred(t *rapid.T) *Pred {
+	op := rapid.SampledFrom([]value.ArrayOp{value.Contains, value.Contains, value.Overlaps, value.OverlapsOrNull, value.ContainedBy, value.Similar}).Draw(t, "op")
+	v := genValue(t, value.TextArray)
+	for v.IsNull() {
+		v = genValue(t, value.TextArray)
+	}
+	p := arrayPred(len(columnTypes), value.TextArray, value.MatchArray(op, value.TextArray, v.Str()))
+	p.Match.Like = DefaultSettings.Similarity
+	p.Match.Not = rapid.IntRange(0, 5).Draw(t, "not") == 0
+	return p
+}
+
 // The first rows that an index gives in order are those of the model, whatever that costs; so are those among a set. Some
 // rows are deleted.
 func TestFirstRowsByIndex(t *testing.T) {
-	planned, done := 0, 0
+	planned, done, attached := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		m := genModel(t)
 		var spec RowsSpec
@@ -146,7 +159,24 @@ func TestFirstRowsByIndex(t *testing.T) {
 			a := 1 + spec.OrderBy[0].Attno%len(columnTypes)
 			columns = append(columns, catalog.IndexColumn{Attno: a, Type: columnTypes[a-1]})
 		}
-		table := m.table(rapid.SampledFrom([]am.Method{btree.Method, gin.Method, rum.Method}).Draw(t, "method"), columns)
+		def := catalog.Index{Columns: columns}
+		method := rapid.SampledFrom([]am.Method{btree.Method, gin.Method, rum.Method, rum.Method}).Draw(t, "method")
+		if to := len(columnTypes); method.Abilities().Attach > 0 && columns[0].Type != value.Bool && rapid.IntRange(0, 3).Draw(t, "attach") > 0 {
+			if rapid.IntRange(0, 4).Draw(t, "to a scalar") == 0 {
+				to = 1 + spec.OrderBy[0].Attno%(to-1)
+			}
+			if len(columns) == 1 || columns[1].Attno != to {
+				def.Columns = append(def.Columns, catalog.IndexColumn{Attno: to, Type: columnTypes[to-1]})
+			}
+			def.Attach = []catalog.Attach{{Attno: columns[0].Attno, To: to}}
+			def.OrderByAttach = rapid.Bool().Draw(t, "order by attached")
+			on := []*Pred{{Kind: Column, Attno: to, Type: columnTypes[to-1], Ranges: genRanges(t, columnTypes[to-1])}}
+			if to == len(columnTypes) {
+				on = []*Pred{genArrayPred(t), genArrayPred(t)}[:rapid.IntRange(1, 2).Draw(t, "arrays")]
+			}
+			spec.Pred = join(And, append(on, spec.Pred)...)
+		}
+		table := m.tableWith(method, def)
 		dead := tid.NewBuilder(table.segments())
 		for _, x := range m.tids {
 			if rapid.IntRange(0, 3).Draw(t, "dead") == 0 {
@@ -187,6 +217,9 @@ func TestFirstRowsByIndex(t *testing.T) {
 			return
 		}
 		done++
+		if plan.scan.parts != nil && plan.scan.parts[0].scan.To >= 0 {
+			attached++
+		}
 		got, err := top.sorted(context.Background(), 0)
 		if err != nil {
 			t.Fatal(err)
@@ -195,8 +228,8 @@ func TestFirstRowsByIndex(t *testing.T) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})
-	if planned < 20 || done < planned/2 {
-		t.Errorf("%d of %d plans were carried out", done, planned)
+	if planned < 20 || done < planned/2 || attached < 5 {
+		t.Errorf("%d of %d plans were carried out, %d by attached values", done, planned, attached)
 	}
 }
 
