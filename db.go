@@ -18,6 +18,7 @@ import (
 	"wideleaf/am/rum"
 	"wideleaf/page"
 	"wideleaf/pgerr"
+	"wideleaf/query"
 	"wideleaf/store"
 	"wideleaf/tid"
 	"wideleaf/vacuum"
@@ -46,6 +47,7 @@ type DB struct {
 	snapshots sync.Map     // those that are held, as keys
 	deletes   uint64       // number of the last delete in the log; the leader's
 	pressure  atomic.Int64 // see measurePressure
+	queries   query.Counters
 
 	ctx    context.Context // ends when Close begins
 	cancel context.CancelCauseFunc

@@ -31,6 +31,9 @@ type Metrics struct {
 	Backlog              float64 // of sealed tails and runs: writers are slowed from 0.75 on and wait at 1
 	BackgroundError      error   // of the last job, nil when it succeeded
 
+	OrderedScans        int64 // queries with ORDER BY and LIMIT whose rows an index gave in order
+	OrderedScansGivenUp int64 // queries for which that took too long, so that all rows that match were looked at
+
 	Store store.Metrics // what Pebble tells
 }
 
@@ -72,6 +75,7 @@ func (db *DB) Metrics() (Metrics, error) {
 	m.Purges, m.Rewrites, m.VacuumTime = st.Purges, st.Rewrites, st.VacuumTime
 	m.Backlog = float64(db.pressure.Load()) / pressureFull
 	m.BackgroundError = wrap("", db.pool.Err())
+	m.OrderedScans, m.OrderedScansGivenUp = db.queries.Ordered.Load(), db.queries.GivenUp.Load()
 	m.Store = db.store.Metrics()
 	return m, nil
 }

@@ -238,7 +238,9 @@ func (q *Query) run(ctx context.Context, f func(context.Context, *query.Table) e
 	defer ts.Release()
 	ctx, done := db.during(ctx)
 	defer done()
-	return db.cause(ctx, ts.Table.Def.Name, f(ctx, queryTable(ts)))
+	table := queryTable(ts)
+	table.Counters = &db.queries
+	return db.cause(ctx, ts.Table.Def.Name, f(ctx, table))
 }
 
 // Count returns the number of rows for which the conditions hold. Select, OrderBy, Limit and Offset don't matter.

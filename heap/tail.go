@@ -40,15 +40,16 @@ type cells struct {
 	u32   []uint32
 	u64   []uint64
 	str   []string
-	nulls []uint64 // accessed atomically
+	null  atomic.Bool // whether any row of the chunk is NULL: most searches need no look at nulls
+	nulls []uint64    // accessed atomically
 }
 
-// Chunks of 64, 64, 128, 256, 512 rows, then of 1,024: a small table stays small, and a wide one, whose tail has few rows,
-// wastes little.
+// Chunks of 64, 64, 128, ... 1,024 rows, then of 2,048: a small table stays small, and a wide one, whose tail has few rows,
+// wastes little. Larger ones are searched faster, each being a new place in memory.
 const (
 	firstChunk = 64
-	fullChunk  = 1024
-	growing    = 5 // chunks before the first of fullChunk rows, together fullChunk rows
+	fullChunk  = 2048
+	growing    = 6 // chunks before the first of fullChunk rows, together fullChunk rows
 	maxChunks  = growing + (tid.SegmentRows-fullChunk)/fullChunk
 )
 
@@ -201,6 +202,7 @@ func (k *cells) put(v *value.Vector, from, n, at int) {
 	}
 	for i := range n {
 		if v.IsNull(from + i) {
+			k.null.Store(true)
 			atomic.OrUint64(&k.nulls[(at+i)>>6], 1<<((at+i)&63))
 		}
 	}
@@ -235,6 +237,9 @@ func (v TailView) vector(p, c, start, size int, nulls []uint64) value.Vector {
 		vec.U64 = k.u64[:n]
 	default:
 		vec.Str = k.str[:n]
+	}
+	if !k.null.Load() {
+		return vec
 	}
 	words := (n + 63) >> 6
 	any := uint64(0)
@@ -328,7 +333,7 @@ func (v TailView) Gather(ctx context.Context, attno int, offs []uint16, dst *val
 		c, start, _ := chunkOf(int(o))
 		k, i := &v.tail.chunks[c].columns[p], int(o)-start
 		switch {
-		case atomic.LoadUint64(&k.nulls[i>>6])>>(i&63)&1 != 0:
+		case k.null.Load() && atomic.LoadUint64(&k.nulls[i>>6])>>(i&63)&1 != 0:
 			dst.AppendNull()
 		case k.u32 != nil:
 			dst.AppendCode(uint64(k.u32[i]))

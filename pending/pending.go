@@ -36,8 +36,8 @@ func (l List) Rows() int64 {
 	return n
 }
 
-// All yields the sources with their pending rows as a bitset of (Rows+63)/64 words, which is valid until the next step
-// and not to be changed.
+// All yields the sources with their pending rows as a bitset of (Rows+63)/64 words, which is the caller's to
+// change until the next step.
 func (l List) All() iter.Seq2[Part, []uint64] {
 	return func(yield func(Part, []uint64) bool) {
 		cand := tid.NewBits()

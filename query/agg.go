@@ -190,7 +190,7 @@ func (e *executor) extreme(p *Pred, a Aggregate, typ value.Type) (v value.Value,
 		}
 	}
 	b := tid.NewBuilder(e.first, e.end)
-	if err := e.scanPending(pa.index.Pending, []*Pred{cond}, b); err != nil {
+	if err := e.scanPending(pa.index.Pending, []*Pred{cond}, nil, b); err != nil {
 		return v, false, err
 	}
 	acc := []*accumulation{{Aggregate: a, typ: typ, acc: best}}
@@ -265,7 +265,7 @@ func newAccumulator(ctx context.Context, a Aggregate, t value.Type) accumulator 
 	if a.Distinct && a.Func != Min && a.Func != Max {
 		inner := a
 		inner.Distinct = false
-		return newDistinct(ctx, newAccumulator(ctx, inner, t), t)
+		return newDistinct(newAccumulator(ctx, inner, t), t)
 	}
 	switch a.Func {
 	case Sum, Avg:

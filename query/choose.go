@@ -17,10 +17,13 @@ const (
 	costLeaf  = 3000 // reaching an index leaf: fetching and verifying its page, finding the place in it
 	costPage  = 5000 // the same for a page of a heap column, and comparing its values
 	costPlace = 500  // finding the place of one interval of a condition in an index run
+
+	costOrdered = 20 // the next entry of an ordered scan, and comparing it with the last of the rows found
+	costPending = 2  // comparing a value of a pending row
 )
 
-// parallelFrom is the cost from which two index scans are worth a goroutine each: starting and joining one costs some
-// microseconds, and much more when the other cores are busy.
+// parallelFrom is what two index scans at the same time must save: starting a goroutine and joining it costs some microseconds,
+// and much more when the other cores are busy.
 const parallelFrom = 100e3
 
 // indexCost is the cost of fetching the TIDs of a condition from an index.
@@ -75,8 +78,9 @@ func columnPages(rows float64, t value.Type) float64 {
 // candidates that are left.
 func useIndex(index, filter float64) bool { return index <= filter }
 
-// inParallel decides whether two index scans run at the same time.
-func inParallel(a, b float64) bool { return min(a, b) >= parallelFrom }
+// inParallel decides whether two index scans run at the same time: a and b are what they cost by themselves, after what the
+// second one costs when only what the first has found matters.
+func inParallel(a, b, after float64) bool { return a+after-max(a, b) >= parallelFrom }
 
 // rowsWanted is how many rows a query with LIMIT and OFFSET has to find, limit < 0 meaning no limit: OFFSET + LIMIT, or the
 // largest number if that is larger.

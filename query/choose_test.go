@@ -40,7 +40,7 @@ func TestPlansOfTheCases(t *testing.T) {
 		if got := useIndex(cost, filterCost(c.candidates, column)); got != c.index {
 			t.Errorf("%s: by index: %v (index %.0f ns, heap %.0f ns)", c.name, got, cost, filterCost(c.candidates, column))
 		}
-		if got := inParallel(cost, cost); got != c.parallel {
+		if got := inParallel(cost, cost, cost); got != c.parallel {
 			t.Errorf("%s: in parallel: %v (%.0f ns)", c.name, got, cost)
 		}
 	}

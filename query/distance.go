@@ -48,6 +48,56 @@ func (d *Distance) ofCode(code uint64) float64 {
 	return math.Abs(x - d.b)
 }
 
+// grows reports whether distances grow along the codes away from the constant, both ways.
+func (d *Distance) grows() bool { return d.array == nil && !d.null && !endless(d.b) }
+
+// sides returns the values up to the constant and those above it, of those that may be at a finite distance.
+func (d *Distance) sides() (low, high value.Ranges) {
+	low = value.OfIntervals(d.at.where("<=")...)
+	high = low.Complement(d.typ)
+	if d.sided {
+		low, high = low.Intersect(d.near), high.Intersect(d.near)
+	}
+	return low, high
+}
+
+// within returns the values that are at most so far away, if distances grow.
+func (d *Distance) within(far float64) (r value.Ranges) {
+	if math.IsInf(far, 1) {
+		return value.NotNull(d.typ)
+	}
+	low, high := d.sides()
+	for _, iv := range low.Words {
+		if d.ofCode(iv.Hi) <= far {
+			iv.Lo = firstCode(iv, func(code uint64) bool { return d.ofCode(code) <= far })
+			r.Words = append(r.Words, iv)
+		}
+	}
+	for _, iv := range high.Words {
+		if d.ofCode(iv.Lo) <= far {
+			if iv.Hi = firstCode(iv, func(code uint64) bool { return d.ofCode(code) > far }); d.ofCode(iv.Hi) > far {
+				iv.Hi--
+			}
+			r.Words = append(r.Words, iv)
+		}
+	}
+	return value.OfIntervals(r.Words...)
+}
+
+// firstCode returns the first code of an interval for which ok is true, ok being true for all behind it; the last if it is for
+// none.
+func firstCode(iv value.Interval, ok func(uint64) bool) uint64 {
+	for iv.Lo < iv.Hi {
+		mid := iv.Lo + (iv.Hi-iv.Lo)/2
+		if ok(mid) {
+			iv.Hi = mid
+		} else {
+			iv.Lo = mid + 1
+		}
+	}
+	return iv.Lo
+}
+
 func endless(x float64) bool { return math.IsInf(x, 0) || x != x }
 
 // number returns a value as float8: dates and times in microseconds.
@@ -58,7 +108,7 @@ func number(t value.Type, code uint64) float64 {
 	case value.Int4:
 		return float64(value.CodeInt4(uint32(code)))
 	case value.Date:
-		switch n := value.CodeInt4(uint32(code)); n {
+		switch n := value.CodeDate(uint32(code)); n {
 		case math.MinInt32:
 			return math.Inf(-1)
 		case math.MaxInt32:
@@ -67,7 +117,7 @@ func number(t value.Type, code uint64) float64 {
 			return float64(n) * microsecondsPerDay
 		}
 	case value.Timestamptz:
-		switch n := value.CodeInt8(code); n {
+		switch n := value.CodeTimestamptz(code); n {
 		case math.MinInt64:
 			return math.Inf(-1)
 		case math.MaxInt64:

@@ -198,6 +198,9 @@ func (e *executor) matchArrays(src heap.Source, p *Pred, cand, out []uint64) err
 	}
 	v := &e.arrays
 	v.Reset(p.Type)
+	if n := count(cand); n <= src.Rows()/fewRows {
+		return e.matchFewArrays(src, p, cand, out, n)
+	}
 	if err := src.Column(e.ctx, p.Attno, v); err != nil {
 		return err
 	}
@@ -206,6 +209,29 @@ func (e *executor) matchArrays(src heap.Source, p *Pred, cand, out []uint64) err
 			if i := w<<6 + bits.TrailingZeros64(x); i < v.N && !v.IsNull(i) && p.Match.Holds(v.Str[i]) {
 				out[w] |= x & -x
 			}
+		}
+	}
+	return nil
+}
+
+// fewRows is of how many rows one is looked at where a whole column isn't decoded for it.
+const fewRows = 32
+
+// matchFewArrays is matchArrays for n rows.
+func (e *executor) matchFewArrays(src heap.Source, p *Pred, cand, out []uint64, n int) error {
+	offs := make([]uint16, 0, n)
+	for w, x := range cand {
+		for ; x != 0; x &= x - 1 {
+			offs = append(offs, uint16(w<<6+bits.TrailingZeros64(x)))
+		}
+	}
+	v := &e.arrays
+	if err := src.Gather(e.ctx, p.Attno, offs, v); err != nil {
+		return err
+	}
+	for i, o := range offs {
+		if !v.IsNull(i) && p.Match.Holds(v.Str[i]) {
+			out[o>>6] |= 1 << (o & 63)
 		}
 	}
 	return nil
@@ -232,6 +258,13 @@ func (e *executor) allOf(src heap.Source, all []*Pred, cand, out []uint64) error
 		a, b = b, a
 	}
 	return e.holds(src, all[len(all)-1], cand, out)
+}
+
+func count(words []uint64) (n int) {
+	for _, w := range words {
+		n += bits.OnesCount64(w)
+	}
+	return n
 }
 
 func none(words []uint64) bool {

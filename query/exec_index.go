@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -54,9 +55,16 @@ func (p *path) estimate(r am.Run, conds am.Conditions) (am.Estimate, error) {
 
 // estimate is what is known of a condition before it is evaluated.
 type estimate struct {
-	rows  float64 // that satisfy it
-	index float64 // cost of evaluating it by indexes alone; infinite if that can't be
-	pages float64 // heap pages of the columns that it looks at
+	rows    float64 // that satisfy it
+	index   float64 // cost of evaluating it by indexes alone, but for pending rows; infinite if that can't be
+	waiting float64 // cost of looking at all pending rows
+	share   float64 // of the table's rows that are pending
+	pages   float64 // heap pages of the columns that it looks at
+}
+
+// cost is that of evaluating the condition by indexes when n rows are candidates: of pending rows, only those are looked at.
+func (e estimate) cost(n float64) float64 {
+	return e.index + min(e.waiting, filterCost(e.share*n, math.Inf(1)))
 }
 
 // narrow fetches the rows of within (nil: of the table) that satisfy p as far as indexes serve. within stays as it is.
@@ -76,9 +84,10 @@ func (e *executor) narrow(p *Pred, within *tid.Set) (candidates, error) {
 	if within != nil {
 		n = float64(within.Count())
 	}
-	if within == nil && !e.half && len(terms) > 1 && inParallel(terms[0].index, terms[1].index) &&
-		useIndex(terms[0].index, filterCost(n, terms[0].pages)) &&
-		useIndex(terms[1].index, filterCost(terms[0].rows, terms[1].pages)) {
+	if within == nil && !e.half && len(terms) > 1 &&
+		inParallel(terms[0].cost(n), terms[1].cost(n), terms[1].cost(terms[0].rows)) &&
+		useIndex(terms[0].cost(n), filterCost(n, terms[0].pages)) &&
+		useIndex(terms[1].cost(terms[0].rows), filterCost(terms[0].rows, terms[1].pages)) {
 		if found.set, err = e.fetchBoth(terms[0], terms[1]); err != nil {
 			return found, err
 		}
@@ -89,7 +98,7 @@ func (e *executor) narrow(p *Pred, within *tid.Set) (candidates, error) {
 		if n == 0 {
 			break
 		}
-		if !useIndex(t.index, filterCost(n, t.pages)) {
+		if !useIndex(t.cost(n), filterCost(n, t.pages)) {
 			found.rest = append(found.rest, t.preds...)
 			continue
 		}
@@ -108,23 +117,38 @@ func (e *executor) narrow(p *Pred, within *tid.Set) (candidates, error) {
 	return found, nil
 }
 
-// fetchBoth evaluates two terms at the same time and returns what satisfies both.
+// fetchBoth evaluates two terms and returns what satisfies both. Another goroutine evaluates the second one if it gets to it
+// before the first is done: when all processors are busy, waiting for it would take longer than the work.
 func (e *executor) fetchBoth(a, b term) (*tid.Set, error) {
 	g, ctx := errgroup.WithContext(e.ctx)
-	var sets [2]*tid.Set
-	for i, t := range []term{a, b} {
-		g.Go(func() (err error) {
-			own := *e // executors belong to one goroutine
-			own.ctx, own.estimates, own.half, own.arrays = ctx, nil, true, value.Vector{}
-			sets[i], err = own.fetch(t, nil)
-			return err
-		})
+	one, other := *e, *e // executors belong to one goroutine
+	for _, x := range []*executor{&one, &other} {
+		x.ctx, x.estimates, x.half, x.arrays = ctx, nil, true, value.Vector{}
 	}
-	if err := g.Wait(); err != nil {
+	var begun atomic.Bool
+	var second *tid.Set
+	g.Go(func() (err error) {
+		if begun.CompareAndSwap(false, true) {
+			second, err = other.fetch(b, nil)
+		}
+		return err
+	})
+	first, err := one.fetch(a, nil)
+	if begun.CompareAndSwap(false, true) {
+		if err != nil {
+			return nil, err
+		}
+		defer first.Release()
+		return one.fetch(b, first)
+	}
+	if other := g.Wait(); err == nil {
+		err = other
+	}
+	if err != nil {
 		return nil, err
 	}
-	both := sets[0].And(sets[1])
-	sets[1].Release()
+	both := first.And(second)
+	second.Release()
 	return both, nil
 }
 
@@ -166,7 +190,7 @@ func (e *executor) scan(p *path, preds []*Pred, within *tid.Set) (*tid.Set, erro
 			recheck = append(recheck, r.Span())
 		}
 	}
-	if err := e.scanPending(p.index.Pending, preds, b); err != nil {
+	if err := e.scanPending(p.index.Pending, preds, within, b); err != nil {
 		return nil, err
 	}
 	s := b.Set().Less(e.t.Dead)
@@ -176,14 +200,20 @@ func (e *executor) scan(p *path, preds []*Pred, within *tid.Set) (*tid.Set, erro
 	return e.recheck(s, preds, recheck)
 }
 
-// scanPending adds the pending rows that satisfy all of preds.
-func (e *executor) scanPending(waiting pending.List, preds []*Pred, b *tid.Builder) error {
-	if len(preds) == 1 && preds[0].Kind == Column {
+// scanPending adds the pending rows of within (nil: all) that satisfy all of preds.
+func (e *executor) scanPending(waiting pending.List, preds []*Pred, within *tid.Set, b *tid.Builder) error {
+	if within == nil && len(preds) == 1 && preds[0].Kind == Column {
 		return waiting.Select(e.ctx, preds[0].Attno, preds[0].Ranges, b)
 	}
 	out := tid.NewBits()
 	defer out.Release()
 	for part, cand := range waiting.All() {
+		if within != nil {
+			if !within.AnyIn(part.Number(), part.Number()+1) {
+				continue
+			}
+			within.Mask(part.Number(), cand)
+		}
 		words := out[:len(cand)]
 		if err := e.allOf(part.Source, preds, cand, words); err != nil {
 			return err
@@ -237,7 +267,7 @@ func (e *executor) countByIndex(p *Pred) (n int64, ok bool, err error) {
 		if !can {
 			return 0, false, nil
 		}
-		k, ok, err := e.countRun(c, pa.conds)
+		k, ok, err := c.Count(pa.conds)
 		if !ok || err != nil {
 			return 0, false, err
 		}
@@ -250,32 +280,6 @@ func (e *executor) countByIndex(p *Pred) (n int64, ok bool, err error) {
 	}
 	k, err := e.countPending(pa.index.Pending, p)
 	return n + k, err == nil, err
-}
-
-// countedIntervals is how many intervals of a long list are counted until the context is looked at again.
-const countedIntervals = 4096
-
-// countRun is Counter.Count for conditions on one column.
-func (e *executor) countRun(c am.Counter, conds am.Conditions) (n int64, ok bool, err error) {
-	at := slices.IndexFunc(conds, func(r *value.Ranges) bool { return r != nil })
-	if at < 0 || len(conds[at].Words) <= countedIntervals {
-		return c.Count(conds)
-	}
-	rest, part := *conds[at], slices.Clone(conds)
-	for len(rest.Words) > 0 {
-		if err := e.ctx.Err(); err != nil {
-			return 0, false, err
-		}
-		now := value.Ranges{Words: rest.Words[:min(countedIntervals, len(rest.Words))], Nulls: rest.Nulls}
-		rest = value.Ranges{Words: rest.Words[len(now.Words):]}
-		part[at] = &now
-		k, ok, err := c.Count(part)
-		if !ok || err != nil {
-			return 0, ok, err
-		}
-		n += k
-	}
-	return n, true, nil
 }
 
 // lessDead takes the dead rows off a run's count of a condition: those that the run still has. Either these are looked at in
@@ -508,10 +512,14 @@ func (e *executor) estimate(p *Pred) (estimate, error) {
 		if p.Kind == Or {
 			est.rows += x.rows
 			est.index += x.index
+			est.waiting += x.waiting
 		} else {
 			est.rows = min(est.rows, x.rows)
-			est.index = min(est.index, x.index)
+			if x.cost(e.rows) < est.cost(e.rows) {
+				est.index, est.waiting = x.index, x.waiting
+			}
 		}
+		est.share = max(est.share, x.share)
 	}
 	est.rows = min(est.rows, e.rows)
 	if p.Kind == And {
@@ -560,12 +568,13 @@ func (e *executor) estimatePath(p *path, preds []*Pred) (estimate, error) {
 	}
 	if waiting := float64(p.index.Pending.Rows()); waiting > 0 {
 		for _, c := range preds {
-			est.index += costPage * columnPages(waiting, c.Type) * pageWeight(len(c.Ranges.Words)+len(c.Ranges.Strings))
+			est.waiting += costPage * columnPages(waiting, c.Type) * pageWeight(len(c.Ranges.Words)+len(c.Ranges.Strings))
 		}
 		share := 1.0
 		if waiting < e.stored {
 			share = rows / (e.stored - waiting)
 		}
+		est.share = min(waiting/e.stored, 1)
 		rows += share * waiting
 	}
 	est.rows = min(rows, e.rows)

@@ -65,12 +65,22 @@ func newModel(types []value.Type, rows [][]value.Value, sizes []int, flushed int
 
 // table returns the model as a Table with an index of each of the given column lists.
 func (m *model) table(method am.Method, indexes ...[]catalog.IndexColumn) *Table {
+	var defs []catalog.Index
+	for _, cols := range indexes {
+		defs = append(defs, catalog.Index{Columns: cols})
+	}
+	return m.tableWith(method, defs...)
+}
+
+// tableWith returns the model as a Table with indexes.
+func (m *model) tableWith(method am.Method, indexes ...catalog.Index) *Table {
 	t := &Table{Def: m.def, Flushed: m.flushed}
 	for _, s := range m.segs {
 		t.Sources = append(t.Sources, memSource{m, s})
 	}
-	for i, cols := range indexes {
-		ix := Index{Def: &catalog.Index{ID: uint32(100 + i), TableID: 1, Columns: cols}, Method: method}
+	for i, def := range indexes {
+		def.ID, def.TableID = uint32(100+i), 1
+		ix := Index{Def: &def, Method: method}
 		for at := 0; at < m.flushed; {
 			n := min(1+at%2, m.flushed-at) // runs of one and of two segments
 			ix.Runs = append(ix.Runs, m.run(method, ix.Def, m.segs[at:at+n]))

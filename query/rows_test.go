@@ -32,29 +32,9 @@ func TestRowsOfRandomQueries(t *testing.T) {
 			Limit:   count.Draw(t, "limit"),
 			Offset:  count.Draw(t, "offset"),
 		}
-		for range rapid.IntRange(0, 3).Draw(t, "keys") {
-			spec.OrderBy = append(spec.OrderBy, OrderKey{Attno: rapid.IntRange(0, len(columnTypes)).Draw(t, "key"),
-				Desc: rapid.Bool().Draw(t, "desc"), NullsFirst: rapid.Bool().Draw(t, "nulls first")})
-		}
-
-		rows := m.matching(spec.Pred)
-		slices.SortStableFunc(rows, func(a, b int) int {
-			for _, k := range spec.OrderBy {
-				c := 0
-				if k.Attno == 0 {
-					c = a - b
-					if k.Desc {
-						c = -c
-					}
-				} else {
-					c = modelCompare(m.value(a, k.Attno), m.value(b, k.Attno), k)
-				}
-				if c != 0 {
-					return c
-				}
-			}
-			return a - b
-		})
+		var distances []modelDistance
+		spec.OrderBy, distances = genOrder(t, m)
+		rows := m.sorted(spec.Pred, spec.OrderBy, distances)
 		rows = rows[min(max(spec.Offset, 0), int64(len(rows))):]
 		if spec.Limit >= 0 {
 			rows = rows[:min(spec.Limit, int64(len(rows)))]

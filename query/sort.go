@@ -14,18 +14,7 @@ import (
 
 // orderedRows yields rows in the order of spec.OrderBy. It returns nil when the caller has seen enough.
 func (e *executor) orderedRows(spec RowsSpec, f *fetcher, yield func([]value.Value, error) bool) error {
-	found, err := e.narrow(spec.Pred, nil)
-	if err != nil {
-		return err
-	}
-	defer found.release()
-	wanted := rowsWanted(spec.Limit, spec.Offset)
-	var top *topRows
-	if found.set == nil && wanted <= topNRows {
-		top, err = e.topN(found, spec.OrderBy, wanted)
-	} else {
-		top, err = e.topOfMatches(found, spec.OrderBy, wanted)
-	}
+	top, err := e.firstRows(&spec, rowsWanted(spec.Limit, spec.Offset))
 	if err != nil {
 		return err
 	}
@@ -137,17 +126,25 @@ const (
 	nullLast
 )
 
+// nullRank returns where NULLs stand.
+func (k *OrderKey) nullRank() rank {
+	if k.NullsFirst {
+		return nullFirst
+	}
+	return nullLast
+}
+
+// distanceCode returns the code of a distance, by which it is sorted.
+func distanceCode(d float64) uint64 { return value.KeyCode(value.Float8, value.Float8Code(d)) }
+
 // keyOf returns row i of v as a key. The code of a string is its beginning.
 func keyOf(v *value.Vector, i int, k OrderKey) (rank, uint64) {
 	if v.IsNull(i) || k.Distance != nil && k.Distance.null {
-		if k.NullsFirst {
-			return nullFirst, 0
-		}
-		return nullLast, 0
+		return k.nullRank(), 0
 	}
 	var code uint64
 	if k.Distance != nil {
-		code = value.KeyCode(value.Float8, value.Float8Code(k.Distance.of(v, i)))
+		code = distanceCode(k.Distance.of(v, i))
 	} else if v.Type.Width() == value.Var {
 		var head [8]byte
 		copy(head[:], v.Str[i])
@@ -208,15 +205,22 @@ func (t *topRows) addAll(seg uint64, offs []uint16, keys *fetcher) {
 			if row.rank > root.rank || row.rank == root.rank && row.code > root.code {
 				continue
 			}
-			row.keys = t.fullKeys(full, i, keys)
-			if t.compare(row, *root) < 0 {
-				*root = row
-				heap.Fix(t, 0)
-			}
-			continue
 		}
 		row.keys = t.fullKeys(full, i, keys)
+		t.add(row)
+	}
+}
+
+// add offers a row with its keys.
+func (t *topRows) add(row sortRow) {
+	if int64(len(t.rows)) < t.limit {
 		t.rows = append(t.rows, row)
+		return
+	}
+	t.fill()
+	if t.compare(row, t.rows[0]) < 0 {
+		t.rows[0] = row
+		heap.Fix(t, 0)
 	}
 }
 
@@ -246,7 +250,17 @@ func (t *topRows) fullKeys(full bool, i int, keys *fetcher) []sortKey {
 // sorted returns the rows in order, all but the first `skip`. Once the context is cancelled all rows compare as equal,
 // which ends the sorting.
 func (t *topRows) sorted(ctx context.Context, skip int64) ([]tid.TID, error) {
-	if err := sortAll(ctx, t.rows, t.compare); err != nil {
+	compared, stop := 0, false
+	slices.SortFunc(t.rows, func(a, b sortRow) int {
+		if compared++; compared&(1<<16-1) == 0 && ctx.Err() != nil {
+			stop = true
+		}
+		if stop {
+			return 0
+		}
+		return t.compare(a, b)
+	})
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if int64(len(t.rows)) > t.limit {
@@ -263,21 +277,6 @@ func (t *topRows) sorted(ctx context.Context, skip int64) ([]tid.TID, error) {
 }
 
 // Len, Less and Swap are heap.Interface's: the root is the row that comes last.
-// sortAll sorts as slices.SortFunc does, until the context ends: then all looks equal, which makes short work of the rest.
-func sortAll[T any](ctx context.Context, all []T, compare func(a, b T) int) error {
-	compared, stop := 0, false
-	slices.SortFunc(all, func(a, b T) int {
-		if compared++; compared&(1<<16-1) == 0 && ctx.Err() != nil {
-			stop = true
-		}
-		if stop {
-			return 0
-		}
-		return compare(a, b)
-	})
-	return ctx.Err()
-}
-
 func (t *topRows) Len() int           { return len(t.rows) }
 func (t *topRows) Less(i, j int) bool { return t.compare(t.rows[i], t.rows[j]) > 0 }
 func (t *topRows) Swap(i, j int)      { t.rows[i], t.rows[j] = t.rows[j], t.rows[i] }

@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"wideleaf/am"
 	"wideleaf/catalog"
@@ -18,6 +19,24 @@ type Table struct {
 	Dead    *tid.Dead     // rows of Sources that are deleted
 	Flushed int           // Sources[:Flushed] are covered by exactly one run of every index
 	Indexes []Index
+
+	Counters *Counters // that its queries count in; nil: they don't
+}
+
+// Counters count how queries were answered.
+type Counters struct {
+	Ordered atomic.Int64 // queries whose first rows an index gave in order
+	GivenUp atomic.Int64 // queries for which that was tried and took too long
+}
+
+func (c *Counters) ordered(ok bool) {
+	switch {
+	case c == nil:
+	case ok:
+		c.Ordered.Add(1)
+	default:
+		c.GivenUp.Add(1)
+	}
 }
 
 // Index is an index of a Table.

@@ -75,7 +75,7 @@ type topBound struct {
 // ranges returns what the first key may be for a row to be among the first; ok is false if anything.
 func (b *topBound) ranges(t *topRows) (r value.Ranges, ok bool) {
 	k := b.order[0]
-	if k.Attno == 0 || k.Distance != nil || b.typ.Width() == value.Var {
+	if k.Attno == 0 || k.Distance == nil && b.typ.Width() == value.Var || k.Distance != nil && (k.Desc || !k.Distance.grows()) {
 		return r, false
 	}
 	bound := b.shared.Load()
@@ -103,6 +103,11 @@ func (b *topBound) ranges(t *topRows) (r value.Ranges, ok bool) {
 	}
 	if !bounded {
 		return r, false
+	}
+	if k.Distance != nil {
+		r = k.Distance.within(value.CodeFloat8(bound))
+		r.Nulls = k.NullsFirst
+		return r, true
 	}
 	r.Nulls = k.NullsFirst
 	iv := value.Interval{Lo: 0, Hi: min(bound, b.typ.MaxCode())}

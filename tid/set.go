@@ -65,6 +65,23 @@ func (s *Set) Contains(t TID) bool {
 	return found
 }
 
+// Keep takes the rows of a segment that are not in the set out of b and reports whether any are left.
+func (s *Set) Keep(seg uint64, b *Bits) bool {
+	if s.dense != nil {
+		if p := s.bits(seg); p != nil {
+			return b.and(p)
+		}
+	} else {
+		for n, p := range s.Segments() {
+			if n == seg {
+				return b.and(p)
+			}
+		}
+	}
+	*b = Bits{}
+	return false
+}
+
 // Count returns the number of TIDs in the set.
 func (s *Set) Count() int64 {
 	switch {
@@ -218,6 +235,33 @@ func (s *Set) Or(o *Set) *Set {
 		q.Release()
 	}
 	return s
+}
+
+// Mask clears the bits of p, of the first rows of a segment, whose TIDs are not in the set.
+func (s *Set) Mask(seg uint64, p []uint64) {
+	if s.dense != nil {
+		if q := s.bits(seg); q == nil {
+			clear(p)
+		} else {
+			for w := range p {
+				p[w] &= q[w]
+			}
+		}
+		return
+	}
+	few := NewBits()
+	defer few.Release()
+	first, end := seg<<SegmentBits, (seg+1)<<SegmentBits
+	s.eachSparse(func(ts []uint64) {
+		for _, t := range ts {
+			if first <= t && t < end {
+				few[t>>6&(Words-1)] |= 1 << (t & 63)
+			}
+		}
+	})
+	for w := range p {
+		p[w] &= few[w]
+	}
 }
 
 func (s *Set) bits(seg uint64) *Bits {

@@ -2,6 +2,7 @@ package tid
 
 import (
 	"maps"
+	mbits "math/bits"
 	"slices"
 	"testing"
 
@@ -101,6 +102,24 @@ func checkSet(t *rapid.T, what string, s *Set, want modelSet) {
 		if !s.AnyIn(seg, seg+1) && slices.ContainsFunc(list, func(x TID) bool { return x.Segment() == seg }) {
 			t.Fatalf("%s: AnyIn says that there is nothing in segment %d", what, seg)
 		}
+		p, rows := NewBits(), modelSet{}
+		p.SetFirst(SegmentRows)
+		s.Mask(seg, p[:Words-1])
+		for w := range p[:Words-1] {
+			for x := p[w]; x != 0; x &= x - 1 {
+				rows[New(seg, uint16(w<<6+mbits.TrailingZeros64(x)))] = true
+			}
+		}
+		for _, x := range list {
+			if x.Segment() == seg && x.Offset() < SegmentRows-64 && !rows[x] {
+				t.Fatalf("%s: Mask clears %v", what, x)
+			}
+			delete(rows, x)
+		}
+		if len(rows) > 0 {
+			t.Fatalf("%s: Mask leaves %d others in segment %d", what, len(rows), seg)
+		}
+		p.Release()
 	}
 }
 

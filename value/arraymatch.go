@@ -45,6 +45,17 @@ func MatchArray(op ArrayOp, t Type, s string) *ArrayMatch {
 	return m
 }
 
+// And returns the arrays that contain the items of both m and o, which are sets of arrays that contain items.
+func (m *ArrayMatch) And(o *ArrayMatch) *ArrayMatch {
+	c := *m
+	c.Codes, c.Texts = slices.Concat(m.Codes, o.Codes), slices.Concat(m.Texts, o.Texts)
+	c.Null = m.Null || o.Null
+	slices.Sort(c.Codes)
+	slices.Sort(c.Texts)
+	c.Codes, c.Texts = slices.Compact(c.Codes), slices.Compact(c.Texts)
+	return &c
+}
+
 // Complement returns the arrays, NULL aside, that are not in m.
 func (m *ArrayMatch) Complement() *ArrayMatch {
 	c := *m
