@@ -475,6 +475,16 @@ var entries = map[string]entry{
 		return second(e.q.Filter(Or(Col("a").Gt(0), Not(Col("s").IsNull()), And())).Count(ctx))
 	}},
 	"Query.Select": {good: func(ctx context.Context, e *env) error { return rowsOf(ctx, e.q.Select("ctid", "s")) }},
+	"Query.Similarity": {
+		good: func(ctx context.Context, e *env) error { return second(e.q.Similarity(Jaccard, 0.3).Count(ctx)) },
+		bad: map[string]func(context.Context, *env) error{
+			"22023 above 1": func(ctx context.Context, e *env) error { return second(e.q.Similarity(Cosine, 1.5).Count(ctx)) },
+			"22023 no number": func(ctx context.Context, e *env) error {
+				return second(e.q.Similarity(Cosine, math.NaN()).Count(ctx))
+			},
+			"22023 no function": func(ctx context.Context, e *env) error { return second(e.q.Similarity(9, 0.5).Count(ctx)) },
+		},
+	},
 	"Query.Limit": {
 		good: func(ctx context.Context, e *env) error { return rowsOf(ctx, e.q.Limit(math.MaxInt64)) },
 		bad: map[string]func(context.Context, *env) error{

@@ -99,30 +99,48 @@ func insertUntilKilled(dir string) error {
 	return <-errs
 }
 
-// Kill -9 in the middle of a Sync load, 20 times at random moments: all acknowledged rows are there after reopening,
+// Kill -9 in the middle of a Sync load, at random moments: all acknowledged rows are there after reopening,
 // none twice, batches are whole, indexes and heap agree.
 func TestKill(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills processes; not in short mode")
 	}
+	kills := 10
+	if nightly {
+		kills = 20
+	}
+	off := false
+	for name, indexes := range map[string][]IndexDef{
+		"btree": {
+			{Name: "i_client", Columns: []IndexColumn{{Name: "client"}}},
+			{Name: "i_n", Columns: []IndexColumn{{Name: "n"}}},
+			{Name: "i_s", Columns: []IndexColumn{{Name: "s"}}},
+			{Name: "i_dn", Columns: []IndexColumn{{Name: "d", Desc: true}, {Name: "n"}}},
+		},
+		"gin": {
+			{Name: "i_cns", Method: "gin", Columns: []IndexColumn{{Name: "client"}, {Name: "n"}, {Name: "s"}}},
+			{Name: "i_d", Method: "gin", IndexOptions: IndexOptions{FastUpdate: &off}, Columns: []IndexColumn{{Name: "d"}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { testKills(t, kills, indexes) })
+	}
+}
+
+func testKills(t *testing.T, kills int, indexes []IndexDef) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	db := mustOpen(t, dir, &Options{Logger: quiet})
 	if _, err := db.CreateTable(ctx, "t", killColumns...); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.CreateIndexes(ctx, "t",
-		IndexDef{Name: "i_client", Columns: []IndexColumn{{Name: "client"}}},
-		IndexDef{Name: "i_n", Columns: []IndexColumn{{Name: "n"}}},
-		IndexDef{Name: "i_s", Columns: []IndexColumn{{Name: "s"}}},
-		IndexDef{Name: "i_dn", Columns: []IndexColumn{{Name: "d", Desc: true}, {Name: "n"}}}); err != nil {
+	if err := db.CreateIndexes(ctx, "t", indexes...); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
 	acked := [killClients]int{-1, -1, -1, -1}
-	for kill := range 20 {
+	for kill := range kills {
 		killed(t, dir, &acked)
 		db := mustOpen(t, dir, &Options{Logger: quiet})
 		tb, err := db.Table("t")

@@ -79,7 +79,11 @@ func randomTable(rnd *rand.Rand) *oracleTable {
 
 // index returns an index of columns.
 func (o *oracleTable) index(rnd *rand.Rand, columns ...int) IndexDef {
-	d := IndexDef{Name: fmt.Sprint("i", len(o.indexes))}
+	d := IndexDef{Name: fmt.Sprint("i", len(o.indexes)), Method: []string{"btree", "btree", "gin", "rum"}[rnd.IntN(4)]}
+	if d.Method == "gin" {
+		fast := rnd.IntN(2) == 0
+		d.FastUpdate = &fast
+	}
 	for _, i := range columns {
 		c := IndexColumn{Name: o.columns[i].name, Desc: rnd.IntN(2) == 0}
 		if first := rnd.IntN(4); first < 2 {
