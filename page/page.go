@@ -48,6 +48,7 @@ const (
 	KindGinMeta   Kind = 65
 	KindPending   Kind = 66 // rows that no run of an index holds
 	KindTail      Kind = 67 // rows of a table that no segment holds
+	KindRumMeta   Kind = 68
 )
 
 func (k Kind) String() string {
@@ -84,6 +85,8 @@ func (k Kind) String() string {
 		return "pending"
 	case KindTail:
 		return "heap tail"
+	case KindRumMeta:
+		return "rum metapage"
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
 }

@@ -186,12 +186,12 @@ func btPageItemsOf(ctx context.Context, in *Inspector, rel string, args []int64)
 // they begin with. Pages have no high keys; entries share bytes, so that an item has no length of its own.
 func btPageItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.Row, error) {
 	switch {
-	case m.special() != 16:
-		return nil, invalid("input page is not a valid btree page")
 	case m.Kind == page.KindBtreeMeta:
 		return nil, invalid("block is a meta page")
 	case m.Kind == page.KindFilter:
 		return nil, invalid("block is a filter page")
+	case m.Kind != page.KindBtreeLeaf && m.Kind != page.KindBtreeInner:
+		return nil, invalid("input page is not a valid btree page")
 	}
 	o := in.origin(ctx, m)
 	var rows []wideleaf.Row

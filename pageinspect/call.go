@@ -10,21 +10,27 @@ import (
 	"strings"
 
 	"wideleaf"
+	"wideleaf/page"
 	"wideleaf/pgerr"
 	"wideleaf/value"
 )
 
-// function is one of an image (page), or of a relation and numbers (relation), or of either.
+// function is one of an image (page), or of a relation and numbers (relation, byType), or of either.
 type function struct {
 	columns  string
 	zero     bool // page takes nil, for an image that is all zero; else that gives a row of NULLs
 	page     func(context.Context, *Inspector, *image) ([]wideleaf.Row, error)
 	relation func(context.Context, *Inspector, string, []int64) ([]wideleaf.Row, error)
-	numbers  int  // that follow the relation
-	block    bool // a number follows the image
+	byType   []string // the functions that it is, by the last number
+	numbers  int      // that follow the relation
+	block    bool     // a number follows the image
 }
 
-const btStatsColumns = "blkno type live_items dead_items avg_item_size page_size free_size btpo_prev btpo_next btpo_level btpo_flags"
+const (
+	treeColumns    = "attrnum category attached first_block root levels entries nulls"
+	metaColumns    = "pending_head pending_tail tail_free_size n_pending_pages n_pending_tuples n_total_pages n_entry_pages n_data_pages n_entries version"
+	btStatsColumns = "blkno type live_items dead_items avg_item_size page_size free_size btpo_prev btpo_next btpo_level btpo_flags"
+)
 
 var functions = map[string]function{
 	"page_header":       {columns: "lsn checksum flags lower upper special pagesize version prune_xid", page: pageHeader, zero: true},
@@ -35,19 +41,27 @@ var functions = map[string]function{
 	"heap_column_items": {columns: "item attnum type encoding item_offset size first_tid rows nulls lower_bound upper_bound", page: heapColumnItems},
 	"bt_metap": {columns: "magic version root level fastroot fastlevel last_cleanup_num_delpages last_cleanup_num_tuples allequalimage",
 		relation: btMetapOf},
-	"bt_page_stats":       {columns: btStatsColumns, relation: btPageStats, numbers: 1},
-	"bt_multi_page_stats": {columns: btStatsColumns, relation: btMultiPageStats, numbers: 2},
-	"bt_page_items":       {columns: "itemoffset ctid itemlen nulls vars data dead htid tids", page: btPageItems, relation: btPageItemsOf, numbers: 1},
-	"gin_metapage_info": {columns: "pending_head pending_tail tail_free_size n_pending_pages n_pending_tuples n_total_pages n_entry_pages n_data_pages n_entries version",
-		page: ginMetapageInfo},
-	"gin_page_opaque_info":     {columns: "rightlink maxoff flags", page: ginPageOpaqueInfo},
-	"gin_leafpage_items":       {columns: "first_tid nbytes tids", page: ginLeafpageItems},
-	"gin_entry_leaf_items":     {columns: "itemoffset attrnum category key first_tid is_posting_list ntids nbytes", page: ginEntryLeafItems},
-	"gin_entry_internal_items": {columns: "itemoffset attrnum category key down_link entries", page: ginEntryInternalItems},
-	"gin_posting_items":        {columns: "itemoffset attrnum category key tuple_id", page: ginPostingItems},
-	"gin_columns_items":        {columns: "attrnum category first_block root levels entries nulls", page: ginColumnsItems},
-	"pending_items":            {columns: "itemoffset tuple_id attrnum key is_cut", page: pendingItems},
-	"pending_list_info":        {columns: "pending_head pending_tail tail_free_size n_pending_pages n_pending_tuples", page: pendingListInfo},
+	"bt_page_stats":                {columns: btStatsColumns, relation: btPageStats, numbers: 1},
+	"bt_multi_page_stats":          {columns: btStatsColumns, relation: btMultiPageStats, numbers: 2},
+	"bt_page_items":                {columns: "itemoffset ctid itemlen nulls vars data dead htid tids", page: btPageItems, relation: btPageItemsOf, numbers: 1},
+	"gin_metapage_info":            {columns: metaColumns, page: ginMetapageInfo},
+	"gin_page_opaque_info":         {columns: "rightlink maxoff flags", page: ginPageOpaqueInfo},
+	"gin_leafpage_items":           {columns: "first_tid nbytes tids", page: ginLeafpageItems},
+	"gin_entry_leaf_items":         {columns: "itemoffset attrnum category key first_tid is_posting_list ntids nbytes", page: ginEntryLeafItems},
+	"gin_entry_internal_items":     {columns: "itemoffset attrnum category key down_link entries", page: ginEntryInternalItems},
+	"gin_posting_items":            {columns: "itemoffset attrnum category key tuple_id", page: ginPostingItems},
+	"gin_columns_items":            {columns: treeColumns, page: columnsItems("GIN", page.KindGinColumns)},
+	"rum_columns_items":            {columns: treeColumns, page: columnsItems("RUM", page.KindRumColumns)},
+	"rum_metapage_info":            rum(metaColumns, rumMetapageInfo),
+	"rum_page_opaque_info":         rum("leftlink rightlink maxoff freespace flags", rumPageOpaqueInfo),
+	"rum_leaf_data_page_items":     rum("is_high_key tuple_id add_info_is_null add_info", rumLeafDataItems),
+	"rum_internal_data_page_items": rum("is_high_key block_number tuple_id add_info_is_null add_info", rumInternalDataItems),
+	"rum_leaf_entry_page_items": rum("key attrnum category tuple_id add_info_is_null add_info is_postring_tree postring_tree_root",
+		rumLeafEntryItems), // so spelt
+	"rum_internal_entry_page_items": rum("key attrnum category down_link", rumInternalEntryItems),
+	"rum_page_items_info":           {byType: rumPageItems, numbers: 2},
+	"pending_items":                 {columns: "itemoffset tuple_id attrnum key is_cut", page: pendingItems},
+	"pending_list_info":             {columns: "pending_head pending_tail tail_free_size n_pending_pages n_pending_tuples", page: pendingListInfo},
 }
 
 // Functions returns the names of all functions but get_raw_page.
@@ -92,6 +106,13 @@ func (in *Inspector) Page(ctx context.Context, name string, img []byte) (Result,
 // Call calls a function as the command does: of a relation and numbers, the first of which is a block.
 func (in *Inspector) Call(ctx context.Context, name, relation string, numbers ...int64) (Result, error) {
 	f, ok := functions[name]
+	if f.byType != nil && len(numbers) == f.numbers {
+		i := len(numbers) - 1
+		if t := numbers[i]; t < 0 || t >= int64(len(f.byType)) {
+			return Result{}, invalid("page type %d is not from 0 to %d", t, len(f.byType)-1)
+		}
+		return in.Call(ctx, f.byType[numbers[i]], relation, numbers[:i]...)
+	}
 	if ok && f.relation != nil && len(numbers) == f.numbers {
 		res := Result{Columns: strings.Fields(f.columns)}
 		var err error
@@ -156,7 +177,7 @@ func (in *Inspector) Query(ctx context.Context, sql string) (Result, error) {
 		numbers = append(numbers, x)
 	}
 	f := functions[m[1]]
-	if m[1] != "get_raw_page" && (f.relation == nil || f.numbers != len(numbers)) || m[1] == "get_raw_page" && len(numbers) != 1 {
+	if m[1] != "get_raw_page" && (f.relation == nil && f.byType == nil || f.numbers != len(numbers)) || m[1] == "get_raw_page" && len(numbers) != 1 {
 		return Result{}, undefined(m[1])
 	}
 	return in.Call(ctx, m[1], strings.ReplaceAll(m[2], "''", "'"), numbers...)

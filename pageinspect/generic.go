@@ -53,7 +53,7 @@ func pageItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.Row, er
 		d, err = heap.DescribePage(m.p)
 	case page.KindBtreeLeaf, page.KindBtreeInner:
 		d, err = entrytree.DescribePage(in.originIndex(ctx, m), m.p)
-	case page.KindGinEntryLeaf, page.KindGinEntryInner, page.KindGinColumns:
+	case page.KindGinEntryLeaf, page.KindGinEntryInner, page.KindGinColumns, page.KindRumEntryLeaf, page.KindRumEntryInner, page.KindRumColumns:
 		o := in.origin(ctx, m)
 		d, err = inverted.DescribePage(o.index, o.tree, m.p)
 	default:
@@ -177,7 +177,7 @@ func pendingItems(_ context.Context, _ *Inspector, m *image) ([]wideleaf.Row, er
 
 // pendingListInfo is what a metapage of any method says of its pending list.
 func pendingListInfo(_ context.Context, _ *Inspector, m *image) ([]wideleaf.Row, error) {
-	if m.Kind != page.KindBtreeMeta && m.Kind != page.KindGinMeta {
+	if m.Kind != page.KindBtreeMeta && m.Kind != page.KindGinMeta && m.Kind != page.KindRumMeta {
 		return nil, detailed("input page is not a metapage", "It is a %s page.", m.Kind)
 	}
 	x, err := parseMeta(m)

@@ -32,17 +32,40 @@ func ginFlags(m *image) int {
 		}
 		return ginList
 	case page.KindGinEntryLeaf:
-		lists := false
-		_ = entrytree.PageItems(nil, m.p, 0, func(e entrytree.PageItem) bool { // damage shows where items are asked for
-			lists = e.Posting
-			return !lists
-		})
-		if lists {
+		if hasLists(m) {
 			return ginData | ginLeaf | ginCompressed
 		}
 		return ginLeaf
 	}
 	return 0
+}
+
+// hasLists reports whether there are posting lists on an entry leaf.
+func hasLists(m *image) (found bool) {
+	_ = entrytree.PageItems(nil, m.p, 0, func(e entrytree.PageItem) bool { // damage shows where items are asked for
+		found = e.Posting
+		return !found
+	})
+	return found
+}
+
+// flagNames are PostgreSQL's names of flags.
+func flagNames(flags int) wideleaf.Value {
+	var names []string
+	for i, name := range [...]string{"data", "leaf", "deleted", "meta", "list", "list_fullrow", "incomplete_split", "compressed"} {
+		if flags>>i&1 != 0 {
+			names = append(names, name)
+		}
+	}
+	return value.OfTextArray(names)
+}
+
+// nextPending is the block of the page behind one of a pending list.
+func nextPending(m *image) wideleaf.Value {
+	if m.Flags&flagLast != 0 {
+		return int8(int64(invalidBlock))
+	}
+	return int8(m.Block + 1)
 }
 
 func ginMetapageInfo(_ context.Context, _ *Inspector, m *image) ([]wideleaf.Row, error) {
@@ -56,8 +79,13 @@ func ginMetapageInfo(_ context.Context, _ *Inspector, m *image) ([]wideleaf.Row,
 	if err != nil {
 		return nil, err
 	}
-	return []wideleaf.Row{{int8(x.head), int8(x.tail), int4(int(x.tailFree)), int8(x.pendingPages), int8(x.pending), int8(x.totalPages),
-		int8(x.entryPages), int8(0), int8(x.entryRows), int4(int(x.version))}}, nil
+	return []wideleaf.Row{x.info(int4(int(x.version)))}, nil
+}
+
+// info is what gin_metapage_info says.
+func (x *meta) info(version wideleaf.Value) wideleaf.Row {
+	return wideleaf.Row{int8(x.head), int8(x.tail), int4(int(x.tailFree)), int8(x.pendingPages), int8(x.pending), int8(x.totalPages),
+		int8(x.entryPages), int8(0), int8(x.entryRows), version}
 }
 
 // ginPageOpaqueInfo: stored pages are found by their parents and have no link to the right.
@@ -67,19 +95,9 @@ func ginPageOpaqueInfo(_ context.Context, _ *Inspector, m *image) ([]wideleaf.Ro
 	}
 	right, maxoff := null, 0
 	if m.Kind == page.KindPending {
-		right, maxoff = int8(m.Block+1), int(m.Reserved)
-		if m.Flags&flagLast != 0 {
-			right = int8(int64(invalidBlock))
-		}
+		right, maxoff = nextPending(m), int(m.Reserved)
 	}
-	var names []string
-	flags := ginFlags(m)
-	for i, name := range [...]string{"data", "leaf", "deleted", "meta", "list", "list_fullrow", "incomplete_split", "compressed"} {
-		if flags>>i&1 != 0 {
-			names = append(names, name)
-		}
-	}
-	return []wideleaf.Row{{right, int4(maxoff), value.OfTextArray(names)}}, nil
+	return []wideleaf.Row{{right, int4(maxoff), flagNames(ginFlags(m))}}, nil
 }
 
 // ginLeafpageItems has a row for each posting list of a page.
@@ -113,20 +131,26 @@ func notGin(m *image, kind page.Kind) error {
 	return detailed(fmt.Sprintf("input page is not a %s page", kind), "It is a %s page.", m.Kind)
 }
 
-// category is PostgreSQL's name of a category, by its number.
-func category(n int, null bool) wideleaf.Value {
-	if n == 0 && null {
+// categoryNames are PostgreSQL's names of categories, by their numbers, and of that of the numbers of items.
+var categoryNames = [...]string{"CAT_NORM_KEY", "CAT_NULL_KEY", "CAT_EMPTY_ITEM", "CAT_NULL_ITEM", "CAT_LENGTH"}
+
+// category is the name of a category, as access method gin or rum has it. A NULL in a scalar column stands among the keys.
+func category(method string, n int, isNull bool) wideleaf.Value {
+	if n == 0 && isNull {
 		n = 1
 	}
-	return value.OfText([...]string{"GIN_CAT_NORM_KEY", "GIN_CAT_NULL_KEY", "GIN_CAT_EMPTY_ITEM", "GIN_CAT_NULL_ITEM"}[n&3])
+	if n >= len(categoryNames) {
+		return null
+	}
+	return value.OfText(method + "_" + categoryNames[n])
 }
 
 // place is the attribute's number and the category of a page's entries, NULL if the run isn't known.
-func (o *origin) place(null_ bool) (attrnum, cat wideleaf.Value) {
+func (o *origin) place(method string, isNull bool) (attrnum, cat wideleaf.Value) {
 	if o.tree.Column >= 1<<16 {
 		return null, null
 	}
-	return int4(o.tree.Column + 1), category(o.tree.Category, null_)
+	return int4(o.tree.Column + 1), category(method, o.tree.Category, isNull)
 }
 
 func ginEntryLeafItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.Row, error) {
@@ -136,8 +160,8 @@ func ginEntryLeafItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf
 	o := in.origin(ctx, m)
 	var rows []wideleaf.Row
 	err := entrytree.PageItems(o.key(), m.p, o.base, func(e entrytree.PageItem) bool {
-		attrnum, cat := o.place(e.Null)
-		rows = append(rows, wideleaf.Row{int4(len(rows) + 1), attrnum, cat, keyText(e.Key, e.Null), value.OfTid(uint64(e.TIDs[0])),
+		attrnum, cat := o.place("GIN", e.Null)
+		rows = append(rows, wideleaf.Row{int4(len(rows) + 1), attrnum, cat, keyText(e.Values, e.Data, e.Null), value.OfTid(uint64(e.TIDs[0])),
 			value.OfBool(e.Posting), int4(len(e.TIDs)), int4(e.Bytes)})
 		return true
 	})
@@ -147,11 +171,15 @@ func ginEntryLeafItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf
 	return rows, nil
 }
 
-func keyText(key string, isNull bool) wideleaf.Value {
-	if isNull {
+// keyText is the key of an entry, which is its first value; in hexadecimal if its type isn't known.
+func keyText(values []wideleaf.Value, data []byte, hasNull bool) wideleaf.Value {
+	switch {
+	case len(values) > 0 && values[0].IsNull() || len(values) == 0 && hasNull:
 		return null
+	case len(values) > 0:
+		return value.OfText(values[0].String())
 	}
-	return value.OfText(key)
+	return text("%x", data)
 }
 
 func ginEntryInternalItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.Row, error) {
@@ -165,8 +193,8 @@ func ginEntryInternalItems(ctx context.Context, in *Inspector, m *image) ([]wide
 	}
 	var rows []wideleaf.Row
 	for i, c := range children {
-		attrnum, cat := o.place(c.Null)
-		rows = append(rows, wideleaf.Row{int4(i + 1), attrnum, cat, keyText(c.Key, c.Null), int8(o.block + int64(c.Block)), int8(c.Entries)})
+		attrnum, cat := o.place("GIN", c.Null)
+		rows = append(rows, wideleaf.Row{int4(i + 1), attrnum, cat, keyText(c.Values, c.Data, c.Null), int8(o.block + int64(c.Block)), int8(c.Entries)})
 	}
 	return rows, nil
 }
@@ -182,8 +210,8 @@ func ginPostingItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.R
 		item++
 		for _, t := range e.TIDs {
 			if e.Posting {
-				attrnum, cat := o.place(e.Null)
-				rows = append(rows, wideleaf.Row{int4(item), attrnum, cat, keyText(e.Key, e.Null), value.OfTid(uint64(t))})
+				attrnum, cat := o.place("GIN", e.Null)
+				rows = append(rows, wideleaf.Row{int4(item), attrnum, cat, keyText(e.Values, e.Data, e.Null), value.OfTid(uint64(t))})
 			}
 		}
 		return true
@@ -194,19 +222,27 @@ func ginPostingItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.R
 	return rows, nil
 }
 
-func ginColumnsItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.Row, error) {
-	if m.Kind != page.KindGinColumns {
-		return nil, notGin(m, page.KindGinColumns)
+// columnsItems has a row for each entry tree that a page of a gin's or rum's run names; attached is which of the column's
+// attached columns its keys come with, NULL for none.
+func columnsItems(method string, kind page.Kind) func(context.Context, *Inspector, *image) ([]wideleaf.Row, error) {
+	return func(ctx context.Context, in *Inspector, m *image) ([]wideleaf.Row, error) {
+		if m.Kind != kind {
+			return nil, notGin(m, kind)
+		}
+		trees, err := inverted.Trees(m.p)
+		if err != nil {
+			return nil, damaged(err)
+		}
+		o := in.origin(ctx, m)
+		var rows []wideleaf.Row
+		for _, t := range trees {
+			attached := null
+			if t.Attached > 0 {
+				attached = int4(t.Attached)
+			}
+			rows = append(rows, wideleaf.Row{int4(t.Column + 1), category(method, t.Category, false), attached, int8(o.block + int64(t.First)),
+				int8(o.block + int64(t.Last)), int4(t.Levels), int8(t.Entries), int8(t.Nulls)})
+		}
+		return rows, nil
 	}
-	trees, err := inverted.Trees(m.p)
-	if err != nil {
-		return nil, damaged(err)
-	}
-	o := in.origin(ctx, m)
-	var rows []wideleaf.Row
-	for _, t := range trees {
-		rows = append(rows, wideleaf.Row{int4(t.Column + 1), category(t.Category, false), int8(o.block + int64(t.First)),
-			int8(o.block + int64(t.Last)), int4(t.Levels), int8(t.Entries), int8(t.Nulls)})
-	}
-	return rows, nil
 }

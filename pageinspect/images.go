@@ -21,6 +21,7 @@ const (
 	btreeMagic   = 340322
 	btreeVersion = 4
 	ginVersion   = 2
+	rumVersion   = 0xC0DE0002
 	metaSize     = page.HeaderSize + 88
 )
 
@@ -44,8 +45,11 @@ func (v *view) metapage() []byte {
 	m := meta{magic: btreeMagic, version: btreeVersion, head: invalidBlock, tail: invalidBlock,
 		pendingPages: uint64(v.list.pages), pending: uint64(v.Pending.Rows()), totalPages: uint64(v.stored)}
 	kind := page.KindBtreeMeta
-	if v.Method() != "btree" {
+	switch v.Method() {
+	case "gin":
 		kind, m.version = page.KindGinMeta, ginVersion
+	case "rum":
+		kind, m.version = page.KindRumMeta, rumVersion
 	}
 	if v.list.pages > 0 {
 		m.head, m.tail, m.tailFree = uint64(v.stored), uint64(v.blocks()-1), uint64(v.list.tailFree())

@@ -95,9 +95,10 @@ func isZero(p []byte) bool {
 // special is the size of PostgreSQL's special space in a page of that family, which tells the families apart.
 func (m *image) special() int {
 	switch m.Kind {
-	case page.KindBtreeLeaf, page.KindBtreeInner, page.KindBtreeMeta, page.KindFilter:
+	case page.KindBtreeLeaf, page.KindBtreeInner, page.KindBtreeMeta, page.KindFilter,
+		page.KindRumEntryLeaf, page.KindRumEntryInner, page.KindRumColumns, page.KindRumMeta:
 		return 16
-	case page.KindGinEntryLeaf, page.KindGinEntryInner, page.KindGinColumns, page.KindRumEntryLeaf, page.KindRumEntryInner, page.KindRumColumns, page.KindGinMeta, page.KindPending:
+	case page.KindGinEntryLeaf, page.KindGinEntryInner, page.KindGinColumns, page.KindGinMeta, page.KindPending:
 		return 8
 	}
 	return 0

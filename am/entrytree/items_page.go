@@ -10,10 +10,10 @@ import (
 
 // PageItem is an entry of a leaf page, or all entries of a posting list, as tools print it.
 type PageItem struct {
-	Key     string // the key's values; hexadecimal if the index isn't known
-	Data    []byte // the key's bytes; a code's, most significant first
-	Null    bool
-	Posting bool // a posting list of TIDs, which takes Bytes
+	Values  []value.Value // the key's; none if the index isn't known, or the bytes are no key of it
+	Data    []byte        // the key's bytes; a code's, most significant first
+	Null    bool          // there is a NULL in the key
+	Posting bool          // a posting list of TIDs, which takes Bytes
 	Bytes   int
 	TIDs    []tid.TID
 }
@@ -22,7 +22,7 @@ type PageItem struct {
 type PageChild struct {
 	Block   uint32
 	Entries uint64
-	Key     string // what its entries begin with at least
+	Values  []value.Value // what its entries begin with at least
 	Data    []byte
 	Null    bool
 }
@@ -121,7 +121,7 @@ func PageChildren(ix *catalog.Index, p []byte) (level int, children []PageChild,
 		default:
 			item = codeItem(ix, 0, true)
 		}
-		c.Key, c.Data, c.Null = item.Key, item.Data, item.Null
+		c.Values, c.Data, c.Null = item.Values, item.Data, item.Null
 		children = append(children, c)
 	}
 	return in.level, children, nil
@@ -136,10 +136,16 @@ func absolute(ts []uint32, first tid.TID) []tid.TID {
 }
 
 func codeItem(ix *catalog.Index, code uint64, null bool) PageItem {
-	if null {
-		return PageItem{Key: "NULL", Null: true}
+	known := ix != nil && fixed(ix)
+	switch {
+	case null && known:
+		return PageItem{Values: []value.Value{value.Null(ix.Columns[0].Type)}, Null: true}
+	case null:
+		return PageItem{Null: true}
+	case known:
+		return PageItem{Values: []value.Value{value.OfCode(ix.Columns[0].Type, code)}, Data: codeBytes(ix, code)}
 	}
-	return PageItem{Key: codeText(ix, code), Data: codeBytes(ix, code)}
+	return PageItem{Data: codeBytes(ix, code)}
 }
 
 func codeBytes(ix *catalog.Index, code uint64) []byte {
@@ -154,7 +160,18 @@ func codeBytes(ix *catalog.Index, code uint64) []byte {
 }
 
 func keyItem(ix *catalog.Index, key []byte) PageItem {
-	item := PageItem{Key: describeKey(ix, key), Data: append([]byte(nil), key...)}
-	item.Null = ix != nil && HasNull(ix, key)
+	item := PageItem{Data: append([]byte(nil), key...)}
+	if ix == nil {
+		return item
+	}
+	rest := key
+	for i := range ix.Columns {
+		v, after, _, err := decodeColumn(&ix.Columns[i], rest, nil)
+		if err != nil {
+			item.Values, item.Null = nil, false
+			return item
+		}
+		item.Values, item.Null, rest = append(item.Values, v), item.Null || v.IsNull(), after
+	}
 	return item
 }
