@@ -16,7 +16,8 @@ import (
 type Stored struct {
 	Table *catalog.Table
 	Index *catalog.Index // nil for a table's heap
-	// Parts are a table's segments, or an index's runs, in the order of the rows that they hold.
+	// Parts are a table's segments, or an index's runs, in the order of the rows that they hold. The last runs may be
+	// in memory, over rows that are in no segment yet; they are not stored, and have no Bytes.
 	Parts []StoredPart
 	// Pending are the rows that wait in the index's pending list, or of a table those that are in no segment yet.
 	Pending pending.List
@@ -146,6 +147,11 @@ func (db *DB) Stored(name string) (s *Stored, err error) {
 					Span: run.Record.Span, Rows: ix.Meta.Rows, Bytes: run.Record.Bytes * uint64(blocks) / max(total, 1), Run: ix.Meta,
 					Pages: db.store.Reader(run.Record.Ordinal, ix.First, blocks, page.Owner{Relation: ix.Index, Part: run.Record.Ordinal}),
 				})
+			}
+		}
+		for _, m := range g.Minis {
+			if p, ok := m.Stored[s.Index.ID]; ok {
+				s.Parts = append(s.Parts, StoredPart{Span: am.Span{First: m.Segment, End: m.Segment + 1}, Rows: p.Meta.Rows, Run: p.Meta, Pages: p.Pages})
 			}
 		}
 	}

@@ -129,8 +129,18 @@ func (in *Inspector) Relations(ctx context.Context) (Result, error) {
 	return res, nil
 }
 
+// partNumber is the number of a segment or run; those of runs in memory, which have the highest bit set, become negative.
+func partNumber(part uint64) wideleaf.Value {
+	const memory = 1 << 63
+	if part&memory != 0 {
+		return int8(-int64(part &^ memory))
+	}
+	return int8(part)
+}
+
 // Runs lists the runs of an index, or a table's segments: which blocks and bytes (as Relations says) they have, which segments
-// they are over, their rows and entries, and the root's block. It reads no page.
+// they are over, their rows and entries, and the root's block. Runs in memory, of rows that are in no segment yet, have negative
+// numbers and no bytes. It reads no page.
 func (in *Inspector) Runs(ctx context.Context, relation string) (Result, error) {
 	res := Result{Columns: []string{"run", "first_block", "blocks", "bytes", "first_segment", "last_segment", "rows", "entries", "levels", "root"}}
 	v, err := in.view(ctx, relation)
@@ -148,7 +158,7 @@ func (in *Inspector) Runs(ctx context.Context, relation string) (Result, error) 
 				root = int8(at + int64(p.Run.Root))
 			}
 		}
-		res.Rows = append(res.Rows, wideleaf.Row{int8(p.Pages.Owner().Part), int8(at), int8(p.Pages.Blocks()), int8(p.Bytes),
+		res.Rows = append(res.Rows, wideleaf.Row{partNumber(p.Pages.Owner().Part), int8(at), int8(p.Pages.Blocks()), int8(p.Bytes),
 			int8(p.Span.First), int8(p.Span.End - 1), int8(p.Rows), entries, levels, root})
 		at += int64(p.Pages.Blocks())
 	}

@@ -40,7 +40,7 @@ func pageIdentity(_ context.Context, in *Inspector, m *image) ([]wideleaf.Row, e
 	if s := in.db.RelationName(m.Relation); s != "" {
 		name = value.OfText(s)
 	}
-	return []wideleaf.Row{{text("%s", m.Kind), int4(int(m.Flags)), int4(int(m.Reserved)), int8(m.Relation), name, int8(m.Part),
+	return []wideleaf.Row{{text("%s", m.Kind), int4(int(m.Flags)), int4(int(m.Reserved)), int8(m.Relation), name, partNumber(m.Part),
 		int8(m.Block), int4(len(m.p)), text("%016x", m.Checksum), value.OfBool(page.Checksum(m.p) == m.Checksum)}}, nil
 }
 

@@ -171,7 +171,8 @@ func ginEntryLeafItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf
 	return rows, nil
 }
 
-// keyText is the key of an entry, which is its first value; in hexadecimal if its type isn't known.
+// keyText is the key of an entry, which is its first value; in hexadecimal if its type isn't known, or it is the beginning
+// of one that an inner page has.
 func keyText(values []wideleaf.Value, data []byte, hasNull bool) wideleaf.Value {
 	switch {
 	case len(values) > 0 && values[0].IsNull() || len(values) == 0 && hasNull:
@@ -179,7 +180,7 @@ func keyText(values []wideleaf.Value, data []byte, hasNull bool) wideleaf.Value 
 	case len(values) > 0:
 		return value.OfText(values[0].String())
 	}
-	return text("%x", data)
+	return text(`\x%x`, data)
 }
 
 func ginEntryInternalItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.Row, error) {

@@ -2,9 +2,10 @@
 // PostgreSQL's extension pageinspect where that has one, and by some of its own for what pages here have more.
 //
 // Words: a page image is 8,192 bytes, a stored page with zeros for its free space. A relation's blocks are numbered: of a
-// table, the pages of its segments in order; of an index, first a metapage, then the pages of its runs in order, then its
-// pending list. Metapage and pending list are not stored in pages; images of them (docs/format.md) are made when they are
-// asked for, and decoded from their bytes like all others. Blocks of a live database move when runs are merged.
+// table, the pages of its segments in order; and then its newest rows, which are in no segment yet; of an index, first a metapage, then the pages of its
+// runs in order, those in memory last, then its pending list. Metapages and rows that wait are not stored in pages; images of
+// them (docs/format.md) are made when they are asked for, and decoded from their bytes like all others. Blocks of a live database
+// move when rows are sorted or flushed, and when runs are merged.
 //
 // A column of PostgreSQL's that means nothing here is NULL. Images name their relation and run, so that functions of an image
 // print keys by the index's columns, and TIDs as the table has them; when the run is not there any more TIDs count from

@@ -150,7 +150,7 @@ func (p *Pool) sortGroup(table, group uint32) error {
 // miniRuns numbers mini-runs: their pages' owners have parts that no SST has.
 var miniRuns atomic.Uint64
 
-const miniPart = 1 << 63
+const miniPart = 1 << 63 // docs/format.md, Images
 
 // sortRows makes a mini-run of the rows [from, to) of the active tail and puts it in the place of those that begin at from
 // or later.
@@ -158,7 +158,8 @@ func (p *Pool) sortRows(ts version.TableSnapshot, g *version.Group, from, to int
 	tail := ts.Table.Active.Tail.View(to)
 	segment := tail.Number()
 	span := am.Span{First: segment, End: segment + 1}
-	mini := &version.MiniRun{Segment: segment, From: from, To: to, Runs: make(map[uint32]am.Run, len(g.Indexes))}
+	mini := &version.MiniRun{Segment: segment, From: from, To: to, Runs: make(map[uint32]am.Run, len(g.Indexes)),
+		Stored: make(map[uint32]version.MiniPages, len(g.Indexes))}
 	part := miniPart | miniRuns.Add(1)
 	columns := sortColumns{ctx: p.ctx, tail: tail, from: from, to: to}
 	yield := p.yielder()
@@ -180,7 +181,7 @@ func (p *Pool) sortRows(ts version.TableSnapshot, g *version.Group, from, to int
 			return fmt.Errorf("index %q: %w", ix.Def.Name, err)
 		}
 		mini.Bytes += mem.Bytes()
-		mini.Runs[ix.Def.ID] = run
+		mini.Runs[ix.Def.ID], mini.Stored[ix.Def.ID] = run, version.MiniPages{Meta: meta, Pages: mem}
 	}
 	p.o.Versions.Change(func(e *version.Edit) {
 		t := e.Table(ts.Table.Def.ID)

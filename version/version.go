@@ -22,6 +22,7 @@ import (
 	"wideleaf/am/filter"
 	"wideleaf/catalog"
 	"wideleaf/heap"
+	"wideleaf/page"
 	"wideleaf/tid"
 	"wideleaf/value"
 )
@@ -71,7 +72,14 @@ type MiniRun struct {
 	Segment  uint64
 	From, To int // offsets
 	Bytes    int64
-	Runs     map[uint32]am.Run // by index ID
+	Runs     map[uint32]am.Run    // by index ID
+	Stored   map[uint32]MiniPages // the same, as pages
+}
+
+// MiniPages is what a mini-run is made of.
+type MiniPages struct {
+	Meta  am.RunMeta
+	Pages page.Reader
 }
 
 // Sorted returns how many of the first rows of a tail are in mini-runs.

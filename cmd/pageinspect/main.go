@@ -24,7 +24,7 @@ func main() { command.Run(newCommand(os.Stdout, os.Stderr)) }
 
 func newCommand(stdout, stderr io.Writer) *cobra.Command {
 	var dir, format string
-	var expanded bool
+	var expanded, salvage bool
 	c := &cobra.Command{
 		Use:   "pageinspect --db DIR (FUNCTION RELATION [BLOCK]... | \"FUNCTION(get_raw_page('RELATION', BLOCK))\" | relations | runs RELATION)",
 		Short: "Show what is in the pages of a wideleaf database",
@@ -37,9 +37,12 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 				return fmt.Errorf("--format %q: must be table, csv or json, with -x only table", format)
 			}
 			log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			db, err := wideleaf.Open(dir, &wideleaf.Options{ReadOnly: true, Logger: log})
+			db, err := wideleaf.Open(dir, &wideleaf.Options{ReadOnly: true, Salvage: salvage, Logger: log})
 			if err != nil {
 				return err
+			}
+			for _, e := range db.Damage() {
+				fmt.Fprintf(stderr, "WARNING:  %v\n", e)
 			}
 			defer func() { err = errors.Join(err, db.Close()) }()
 			res, err := run(cmd.Context(), pageinspect.New(db), args)
@@ -64,6 +67,7 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 	c.Flags().StringVar(&dir, "db", "", "folder of the database")
 	c.Flags().StringVar(&format, "format", string(resultset.Table), "`form` of the result: table, csv or json (an array of objects)")
 	c.Flags().BoolVarP(&expanded, "expanded", "x", false, "print a line a column")
+	c.Flags().BoolVar(&salvage, "salvage", false, "open a damaged database, without its indexes, and say what is damaged")
 	_ = c.MarkFlagRequired("db") // it is there
 	return c
 }

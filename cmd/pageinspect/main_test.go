@@ -6,7 +6,9 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -173,6 +175,29 @@ func TestRelationsAndRuns(t *testing.T) {
 		if len(runs) != 1 {
 			t.Errorf("%s has runs %v", name, runs)
 		}
+	}
+}
+
+func TestSalvage(t *testing.T) {
+	db, dir := database(t)
+	must(t, db.Close())
+	warned := 0
+	must(t, filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".sst" {
+			return err
+		}
+		whole, err := os.ReadFile(name)
+		must(t, err)
+		b := slices.Clone(whole)
+		b[len(b)/3] ^= 1
+		must(t, os.WriteFile(name, b, 0o600))
+		if out, errOut := inspect(t, "--db", dir, "relations", "--salvage"); strings.HasPrefix(errOut, "WARNING:  ") && strings.Contains(out, " am ") {
+			warned++
+		}
+		return os.WriteFile(name, whole, 0o600)
+	}))
+	if warned == 0 {
+		t.Error("no damaged file is told of")
 	}
 }
 
