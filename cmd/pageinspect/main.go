@@ -37,6 +37,9 @@ func newCommand(stdout, stderr io.Writer) *cobra.Command {
 				return fmt.Errorf("--format %q: must be table, csv or json, with -x only table", format)
 			}
 			log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+			if salvage { // what it would say is among the warnings
+				log = slog.New(slog.DiscardHandler)
+			}
 			db, err := wideleaf.Open(dir, &wideleaf.Options{ReadOnly: true, Salvage: salvage, Logger: log})
 			if err != nil {
 				return err
