@@ -22,6 +22,8 @@ type Stream struct {
 	in     bool
 	back   bool
 	target []byte
+	last   am.Posting // of Next, if any is true
+	any    bool
 }
 
 // NewStream returns a stream over a tree of two columns, the rows whose key in the first is one that c holds, with values
@@ -80,7 +82,13 @@ func (s *Stream) Next() (p am.Posting, ok bool, err error) {
 		if err != nil {
 			return p, false, s.r.corrupt(s.w.leaf, "%v", err)
 		}
-		return am.Posting{Code: v.Code(), Null: v.IsNull(), TID: first(s.r.span) + tid.TID(s.v.live[s.w.i])}, true, nil
+		p = am.Posting{Code: v.Code(), Null: v.IsNull(), TID: first(s.r.span) + tid.TID(s.v.live[s.w.i])}
+		if s.any && s.reached(s.last, p) {
+			// Streams that go through such a page together could lead each other round in circles.
+			return p, false, s.r.corrupt(s.w.leaf, "entries of block %d are out of order", s.w.block)
+		}
+		s.last, s.any = p, true
+		return p, true, nil
 	}
 	return p, false, nil
 }
@@ -95,9 +103,28 @@ func (s *Stream) Seek(to am.Posting) (p am.Posting, ok bool, err error) {
 		if !ok || err != nil || s.reached(p, to) {
 			return p, ok, err
 		}
-		if i == near && (p.Code != to.Code || p.Null != to.Null) {
+		switch {
+		case p.Code == to.Code && p.Null == to.Null:
+			s.within(to.TID)
+		case i == near:
 			s.skip(to)
 		}
+	}
+}
+
+// within leaves out what comes before a TID in the posting list stood on, whose key is the one that is looked for.
+func (s *Stream) within(to tid.TID) {
+	if !s.v.b.Posting {
+		return
+	}
+	i, found := slices.BinarySearch(s.v.live, uint32(to-first(s.r.span)))
+	switch {
+	case !s.back: // Next goes on to the first that isn't less
+		s.w.i = max(i-1, s.w.i)
+	case found:
+		s.w.i = min(i+1, s.w.i)
+	default:
+		s.w.i = min(i, s.w.i)
 	}
 }
 
