@@ -1,6 +1,7 @@
 package wideleaf
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strconv"
@@ -365,9 +366,12 @@ func outOfRange(text string, c catalog.Column) (Value, error) {
 }
 
 // checkRows verifies that vectors can become n rows of a table, and returns about how many bytes they take.
-func checkRows(def *catalog.Table, cols []*Vector, n int) (size int64, err error) {
+func checkRows(ctx context.Context, def *catalog.Table, cols []*Vector, n int) (size int64, err error) {
 	nulls := false // in a column that may have none
 	for i, v := range cols {
+		if n > ctxRows && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
 		c := &def.Columns[i]
 		held := len(v.U32)
 		switch c.Type.Width() {

@@ -443,7 +443,7 @@ func (r *caseRun) settle() error {
 	switch r.cell.state {
 	case sealed:
 		r.pause()
-		_, err := r.tb.seal()
+		_, err := r.tb.seal(context.Background())
 		return err
 	case flushed:
 		return r.tb.Flush(ctx)

@@ -12,6 +12,7 @@ import (
 	"wideleaf/catalog"
 	"wideleaf/heap"
 	"wideleaf/pgerr"
+	"wideleaf/query"
 	"wideleaf/store"
 	"wideleaf/tid"
 	"wideleaf/vacuum"
@@ -34,6 +35,7 @@ const maxCommitBytes = 256 << 20
 
 // request is what waits for the leader: rows to commit, or (exec) something to do between two commits.
 type request struct {
+	ctx  context.Context // when it ends before the leader writes, nothing is done
 	ops  []insertOp
 	dels []deleteOp
 	sync bool
@@ -49,6 +51,10 @@ type insertOp struct {
 	rows  int
 	block *[]byte   // cols as a row block, from blockPool
 	keys  []rowKeys // of its rows, one for each unique index; the leader's
+
+	// assigned are the columns that an update changes, if these rows are new versions of all those that the request deletes.
+	// nil: they are others.
+	assigned []query.Assignment
 
 	placed *[]placement // told where the rows went, if not nil
 }
@@ -81,7 +87,8 @@ func (op *insertOp) release() {
 // order is log order is visibility order. When its group is done it passes the lead to the first that waits by then.
 // (LevelDB's writers queue.)
 //
-// mu guards queue and leading, and is never held while anything is done.
+// mu guards queue and leading, and is never held while anything is done. Who has to wait may leave the queue while nobody has
+// taken the request; once it is in a group, its writer learns what became of it.
 type committer struct {
 	db *DB
 
@@ -124,8 +131,18 @@ func (c *committer) do(r *request) error {
 	lead := !c.leading
 	c.leading = true
 	c.mu.Unlock()
-	if !lead && !<-r.done {
-		return r.err
+	if !lead {
+		select {
+		case lead = <-r.done:
+		case <-r.ctx.Done():
+			if c.withdraw(r) {
+				return wrap("", r.ctx.Err())
+			}
+			lead = <-r.done
+		}
+		if !lead {
+			return r.err
+		}
 	}
 	c.mu.Lock()
 	group := c.queue
@@ -159,6 +176,18 @@ func (c *committer) do(r *request) error {
 	return r.err
 }
 
+// withdraw takes a request out of the queue. It is too late when the leader has it, or when its writer is to lead.
+func (c *committer) withdraw(r *request) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := slices.Index(c.queue, r)
+	if at < 0 || len(r.done) > 0 {
+		return false
+	}
+	c.queue = slices.Delete(c.queue, at, at+1)
+	return true
+}
+
 // process commits a group. Requests with exec split it, since they need all before them to be visible.
 func (c *committer) process(group []*request) {
 	for len(group) > 0 {
@@ -184,6 +213,10 @@ func (c *committer) commitRows(group []*request) {
 	accepted := 0
 	for _, r := range group {
 		if r.err = c.db.store.Err(); r.err != nil {
+			r.err = wrap("", r.err)
+			continue
+		}
+		if r.err = r.ctx.Err(); r.err != nil {
 			r.err = wrap("", r.err)
 			continue
 		}
@@ -438,10 +471,10 @@ func (db *DB) change(ctx context.Context, ops []insertOp, dels []deleteOp, opts 
 		return err
 	}
 	r := requests.Get().(*request)
-	r.ops, r.dels, r.exec, r.err = ops, dels, nil, nil
+	r.ctx, r.ops, r.dels, r.exec, r.err = ctx, ops, dels, nil, nil
 	r.sync = syncs(opts)
 	err := db.committer.do(r)
-	r.ops, r.dels = nil, nil
+	r.ctx, r.ops, r.dels = nil, nil, nil
 	requests.Put(r)
 	return err
 }
@@ -451,12 +484,12 @@ func syncs(opts []CommitOption) bool {
 	return len(opts) == 0 || opts[len(opts)-1] != NoSync
 }
 
-// between runs f between two commits.
-func (db *DB) between(f func(*commitGroup) error) error {
+// between runs f between two commits, unless the context ends before.
+func (db *DB) between(ctx context.Context, f func(*commitGroup) error) error {
 	r := requests.Get().(*request)
-	r.ops, r.dels, r.exec, r.err = nil, nil, f, nil
+	r.ctx, r.ops, r.dels, r.exec, r.err = ctx, nil, nil, f, nil
 	err := db.committer.do(r)
-	r.exec = nil
+	r.ctx, r.exec = nil, nil
 	requests.Put(r)
 	return err
 }

@@ -31,7 +31,7 @@ func (db *DB) CreateTableAs(ctx context.Context, name string, cols []Column, fil
 	revealed := false
 	defer func() {
 		if !revealed {
-			if err := db.dropTable(name, db.loading); err != nil {
+			if err := db.dropTable(context.WithoutCancel(ctx), name, db.loading); err != nil {
 				db.o.Logger.Error("could not remove a half-filled table; the next open will", "table", name, "err", err)
 			}
 		}
@@ -42,8 +42,8 @@ func (db *DB) CreateTableAs(ctx context.Context, name string, cols []Column, fil
 	if err := ctx.Err(); err != nil {
 		return nil, db.cause(ctx, name, err)
 	}
-	if err := db.revealTable(t); err != nil {
-		return nil, wrap(name, err)
+	if err := db.revealTable(ctx, t); err != nil {
+		return nil, db.cause(ctx, name, err)
 	}
 	revealed = true
 	return t, nil
@@ -51,8 +51,8 @@ func (db *DB) CreateTableAs(ctx context.Context, name string, cols []Column, fil
 
 // revealTable makes a table that was being filled one like all others. The change is durable and stands behind the
 // table's rows in the log, which makes them durable too.
-func (db *DB) revealTable(t *Table) error {
-	return db.between(func(*commitGroup) error {
+func (db *DB) revealTable(ctx context.Context, t *Table) error {
+	return db.between(ctx, func(*commitGroup) error {
 		return db.pool.Publish(func() error {
 			db.mu.Lock()
 			defer db.mu.Unlock()
@@ -70,7 +70,7 @@ func (db *DB) revealTable(t *Table) error {
 func (db *DB) dropLoading() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(db.loading)) {
-		errs = append(errs, db.dropTable(name, db.loading))
+		errs = append(errs, db.dropTable(db.ctx, name, db.loading))
 	}
 	return errors.Join(errs...)
 }

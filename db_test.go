@@ -595,7 +595,7 @@ func TestHalfBuiltIndexIsRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.registerIndexes(tb, []*version.Index{ix}); err != nil {
+	if _, err := db.registerIndexes(t.Context(), tb, []*version.Index{ix}); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {
@@ -637,7 +637,7 @@ func TestCloseBeforeFlushEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.pool.Pause()
-	if _, err := tb.seal(); err != nil {
+	if _, err := tb.seal(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	for rows := range int64(2) { // a second time with a row behind the sealed tail
@@ -652,7 +652,7 @@ func TestCloseBeforeFlushEnds(t *testing.T) {
 			t.Fatalf("%d rows, want %d", n, 1+rows)
 		}
 		db.pool.Pause()
-		if _, err := tb.seal(); err != nil {
+		if _, err := tb.seal(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		if err := tb.Insert(ctx, []any{1, 2}); err != nil {

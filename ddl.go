@@ -135,7 +135,7 @@ func defaultOf(x any, c catalog.Column) (Value, error) {
 	}
 	vec := &Vector{Type: c.Type}
 	vec.Append(v)
-	_, err = checkRows(&catalog.Table{Columns: []catalog.Column{c}}, []*Vector{vec}, 1)
+	_, err = checkRows(context.Background(), &catalog.Table{Columns: []catalog.Column{c}}, []*Vector{vec}, 1)
 	return v, err
 }
 
@@ -182,12 +182,12 @@ func (db *DB) DropTable(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return wrap(name, err)
 	}
-	return db.dropTable(name, db.tables)
+	return db.dropTable(ctx, name, db.tables)
 }
 
 // dropTable drops a table of one of the lists of tables by name.
-func (db *DB) dropTable(name string, tables map[string]*Table) error {
-	return wrap(name, db.between(func(*commitGroup) error {
+func (db *DB) dropTable(ctx context.Context, name string, tables map[string]*Table) error {
+	return wrap(name, db.between(ctx, func(*commitGroup) error {
 		return db.pool.Publish(func() error {
 			db.mu.Lock()
 			defer db.mu.Unlock()

@@ -36,7 +36,7 @@ func (t *Table) alter(ctx context.Context, f func(a *alteration) error) error {
 	if err := ctx.Err(); err != nil {
 		return wrap(t.Name(), err)
 	}
-	return wrap(t.Name(), db.between(func(*commitGroup) error {
+	return wrap(t.Name(), db.between(ctx, func(*commitGroup) error {
 		return db.pool.Publish(func() error {
 			ts, err := t.acquire()
 			if err != nil {

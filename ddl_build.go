@@ -79,7 +79,7 @@ func (t *Table) CreateIndexesWith(ctx context.Context, o BuildOptions, defs ...I
 	if err != nil {
 		return err
 	}
-	ids, err := db.registerIndexes(t, indexes)
+	ids, err := db.registerIndexes(ctx, t, indexes)
 	if err != nil {
 		undoNotNull()
 		return db.cause(ctx, table, err)
@@ -94,7 +94,7 @@ func (t *Table) CreateIndexesWith(ctx context.Context, o BuildOptions, defs ...I
 	}
 	if err != nil {
 		undoNotNull()
-		if undo := db.removeIndexes(t, ids); undo != nil {
+		if undo := db.removeIndexes(context.WithoutCancel(ctx), t, ids); undo != nil {
 			db.o.Logger.Error("could not remove a half-built index; the next open will", "table", table, "err", undo)
 		}
 		return db.cause(ctx, table, err)

@@ -124,7 +124,7 @@ func (t *Table) newIndex(d IndexDef) (*version.Index, error) {
 
 // registerIndexes gives indexes their numbers and groups and makes them known, not ready for queries: from then on every
 // flush writes their runs, and commits are checked for their keys.
-func (db *DB) registerIndexes(t *Table, indexes []*version.Index) ([]uint32, error) {
+func (db *DB) registerIndexes(ctx context.Context, t *Table, indexes []*version.Index) ([]uint32, error) {
 	ids := make([]uint32, len(indexes))
 	register := func(*commitGroup) error {
 		if t.w.dropped {
@@ -192,7 +192,7 @@ func (db *DB) registerIndexes(t *Table, indexes []*version.Index) ([]uint32, err
 			return nil
 		})
 	}
-	return ids, db.between(register)
+	return ids, db.between(ctx, register)
 }
 
 // changedMeanwhile is the error of an index whose column was dropped while it was being created.
@@ -272,8 +272,8 @@ func replaceIndexes(t *version.Table, by map[uint32]*version.Index) {
 
 // removeIndexes takes indexes out. The pages of a group are free when its last index goes; those of one index among
 // others at the group's next merge.
-func (db *DB) removeIndexes(t *Table, ids []uint32) error {
-	return db.between(func(*commitGroup) error {
+func (db *DB) removeIndexes(ctx context.Context, t *Table, ids []uint32) error {
+	return db.between(ctx, func(*commitGroup) error {
 		return db.pool.Publish(func() error {
 			ts, err := t.acquire()
 			if err != nil {
@@ -365,7 +365,7 @@ func (db *DB) DropIndex(ctx context.Context, name string) error {
 	if t == nil {
 		return db.noIndex(name, "Use DROP TABLE to remove a table.")
 	}
-	return wrap(name, db.removeIndexes(t, []uint32{ix.Def.ID}))
+	return wrap(name, db.removeIndexes(ctx, t, []uint32{ix.Def.ID}))
 }
 
 // noIndex is the error of a name that no index has.

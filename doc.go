@@ -13,7 +13,8 @@
 //	n, err := t.Query().Where("c1 < 100000 and c2 < 10000000").Count(ctx)
 //
 // All methods of DB and Table may be called concurrently; a Batch, a Query and a Tx belong to one goroutine at a time.
-// Contexts cancel within a tenth of a second. Errors are *Error values with a kind and PostgreSQL's SQLSTATE.
+// Contexts cancel within a tenth of a second, but for a commit that is being written: it is brought to its end, which takes half a
+// second for a million rows, and the call says what became of it. Errors are *Error values with a kind and PostgreSQL's SQLSTATE.
 //
 // Caveats that bite:
 //   - Commits are durable when they return (Sync). The latest NoSync commits may be lost in a crash, in order: what is

@@ -71,7 +71,7 @@ func (db *DB) AlterIndex(ctx context.Context, name string, o IndexOptions) error
 	if err := o.check(name); err != nil {
 		return err
 	}
-	return wrap(name, db.between(func(*commitGroup) error {
+	return wrap(name, db.between(ctx, func(*commitGroup) error {
 		return db.pool.Publish(func() error {
 			t, ix := db.findIndex(name)
 			if t == nil {

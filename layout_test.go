@@ -1,9 +1,11 @@
 package wideleaf
 
 import (
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -93,5 +95,59 @@ func TestImportsPointDown(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Each package stands in the list of docs/architecture.md, and each SQLSTATE that there is a name for is in use.
+func TestNothingIsLeftOut(t *testing.T) {
+	text, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]int{} // the place where it is defined included
+	var codes []string
+	err = filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		dir := filepath.ToSlash(filepath.Dir(name))
+		if dir != "." && !strings.HasPrefix(dir, "cmd/") && !strings.Contains(string(text), "`"+dir+"`") {
+			t.Errorf("docs/architecture.md does not list the package %s", dir)
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				if x, ok := n.X.(*ast.Ident); ok && x.Name == "pgerr" {
+					used[n.Sel.Name]++
+				}
+			case *ast.Ident:
+				if dir == "pgerr" {
+					used[n.Name]++
+				}
+			case *ast.ValueSpec:
+				if dir == "pgerr" && len(n.Values) == 1 {
+					if v, ok := n.Values[0].(*ast.BasicLit); ok && v.Kind == token.STRING && len(v.Value) == len(`"00000"`) {
+						codes = append(codes, n.Names[0].Name)
+					}
+				}
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(codes) < 30 {
+		t.Errorf("only %d codes were found", len(codes))
+	}
+	for _, c := range codes {
+		if used[c] < 2 {
+			t.Errorf("nothing uses pgerr.%s", c)
+		}
 	}
 }

@@ -58,8 +58,8 @@ func (t *Table) InsertOnConflict(ctx context.Context, b *Batch, oc OnConflict, o
 	if err := db.admit(ctx); err != nil {
 		return 0, 0, err
 	}
-	err = db.between(func(*commitGroup) error {
-		r := &request{sync: syncs(opts)}
+	err = db.between(ctx, func(*commitGroup) error {
+		r := &request{ctx: ctx, sync: syncs(opts)}
 		if err := u.plan(ctx, r); err != nil || len(r.ops) == 0 {
 			return err
 		}
@@ -94,7 +94,7 @@ func (u *upsert) again(err error) bool {
 func (u *upsert) plan(ctx context.Context, r *request) error {
 	u.inserted, u.updated = 0, 0
 	var whole insertOp
-	n, err := u.t.op(u.b, &whole)
+	n, err := u.t.op(ctx, u.b, &whole)
 	if err != nil || n == 0 {
 		return err
 	}
@@ -118,7 +118,10 @@ func (u *upsert) plan(ctx context.Context, r *request) error {
 	}
 	hit := map[tid.TID]int{} // row of the table to row of the batch
 	for _, ix := range u.arbiters {
-		k := newKeySearch(ts, ix, whole.cols)
+		k, err := newKeySearch(ctx, ts, ix, whole.cols)
+		if err != nil {
+			return err
+		}
 		if row := k.repeated(); row >= 0 && u.oc.Set != "" {
 			return u.twice()
 		}
@@ -139,7 +142,7 @@ func (u *upsert) plan(ctx context.Context, r *request) error {
 			return err
 		}
 	}
-	return u.insert(def, r, whole.cols, fresh)
+	return u.insert(ctx, def, r, whole.cols, fresh)
 }
 
 func (u *upsert) twice() error {
@@ -190,6 +193,9 @@ func (u *upsert) update(ctx context.Context, ts version.TableSnapshot, r *reques
 	defer rows.Release()
 	excluded := make([]*value.Vector, len(cols))
 	for i, c := range cols {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		excluded[i] = new(value.Vector)
 		excluded[i].Reset(c.Type)
 		for t := range rows.All() {
@@ -201,10 +207,11 @@ func (u *upsert) update(ctx context.Context, ts version.TableSnapshot, r *reques
 	if err != nil {
 		return err
 	}
-	op, err := u.t.updateOp(def, next, len(at))
+	op, err := u.t.updateOp(ctx, def, next, len(at))
 	if err != nil {
 		return err
 	}
+	op.assigned = set
 	r.dels = append(r.dels, deleteOp{table: u.t, def: def, rows: rows.Dead()})
 	r.ops = append(r.ops, op)
 	u.updated = int64(len(at))
@@ -212,9 +219,12 @@ func (u *upsert) update(ctx context.Context, ts version.TableSnapshot, r *reques
 }
 
 // insert puts the rows of the batch that are to be inserted into r.
-func (u *upsert) insert(def *catalog.Table, r *request, cols []*value.Vector, fresh []bool) error {
+func (u *upsert) insert(ctx context.Context, def *catalog.Table, r *request, cols []*value.Vector, fresh []bool) error {
 	rows := make([]*value.Vector, len(cols))
 	for i, c := range cols {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		rows[i] = new(value.Vector)
 		rows[i].Reset(c.Type)
 		for row, ok := range fresh {
@@ -227,7 +237,7 @@ func (u *upsert) insert(def *catalog.Table, r *request, cols []*value.Vector, fr
 	if n == 0 {
 		return nil
 	}
-	op, err := u.t.updateOp(def, rows, n)
+	op, err := u.t.updateOp(ctx, def, rows, n)
 	if err != nil {
 		release(r.ops)
 		r.ops = nil
@@ -248,7 +258,7 @@ type keySearch struct {
 	repeats map[int]bool
 }
 
-func newKeySearch(ts version.TableSnapshot, ix *version.Index, cols []*value.Vector) *keySearch {
+func newKeySearch(ctx context.Context, ts version.TableSnapshot, ix *version.Index, cols []*value.Vector) (*keySearch, error) {
 	k := &keySearch{ts: ts, cols: cols, repeats: map[int]bool{}, u: &uniqueIndex{index: ix, hash: filter.NewHasher(ix.Def, ix.Method)}}
 	for _, c := range ix.Def.Columns {
 		k.u.cols = append(k.u.cols, ts.Table.Def.Column(c.Attno))
@@ -256,6 +266,9 @@ func newKeySearch(ts version.TableSnapshot, ix *version.Index, cols []*value.Vec
 	k.keys = k.u.keysOf(cols)
 	k.rows.reset(len(k.keys.hashes))
 	for row, hash := range k.keys.hashes {
+		if row%ctxRows == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if k.keys.nulls[row] {
 			continue
 		}
@@ -265,7 +278,7 @@ func newKeySearch(ts version.TableSnapshot, ix *version.Index, cols []*value.Vec
 			k.rows.add(hash, uint32(row))
 		}
 	}
-	return k
+	return k, nil
 }
 
 // repeated returns a row whose key an earlier one of the batch has, or -1.
@@ -295,6 +308,9 @@ func (k *keySearch) find(ctx context.Context) (map[int]tid.TID, error) {
 	found := map[int]tid.TID{}
 	c := uniqueCheck{ctx: ctx, u: k.u, ts: k.ts, dead: k.ts.Dead()}
 	for row, hash := range k.keys.hashes {
+		if row%ctxRows == 0 && ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if k.keys.nulls[row] || k.repeats[row] {
 			continue
 		}

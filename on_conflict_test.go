@@ -5,8 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"wideleaf/pgerr"
 )
 
 func upsertTable(t *testing.T) *Table {
@@ -153,5 +158,57 @@ func TestOnConflictConcurrently(t *testing.T) {
 	wantRows(t, tb, keys)
 	if sum != writers*each {
 		t.Errorf("the counters are %d together, want %d", sum, writers*each)
+	}
+}
+
+// Rows that are updated keep the keys of columns that the update leaves alone: nobody looks these up again, but rows inserted
+// beside them still must not have them.
+func TestUpdatedRowsKeepTheirKeys(t *testing.T) {
+	ctx := t.Context()
+	db := mustOpen(t, "db", testOptions(vfs.NewMem()))
+	defer db.Close()
+	tb, err := db.CreateTable(ctx, "t", Column{Name: "id", Type: Int4}, Column{Name: "k", Type: Int4}, Column{Name: "v", Type: Int4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.CreateIndexes(ctx, "t",
+		IndexDef{Name: "by_id", Unique: true, Columns: []IndexColumn{{Name: "id"}}},
+		IndexDef{Name: "by_k", Unique: true, Columns: []IndexColumn{{Name: "k"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tb.Insert(ctx, []any{1, 10, 0}); err != nil {
+		t.Fatal(err)
+	}
+	for _, flushed := range []bool{false, true} {
+		if flushed {
+			if err := tb.Flush(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n, err := tb.UpdateWhere(ctx, "id = 1", "v = v + 1"); n != 1 || err != nil {
+			t.Fatalf("%d rows, %v", n, err)
+		}
+		b := tb.NewBatch()
+		for _, row := range [][]any{{1, 99, 5}, {2, 10, 6}} {
+			if err := b.Append(row...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _, err := tb.InsertOnConflict(ctx, b, OnConflict{Index: "by_id", Set: "v = excluded.v"})
+		if code(err) != pgerr.UniqueViolation || !strings.Contains(fmt.Sprint(err), "by_k") {
+			t.Errorf("flushed: %v: the inserted row has the key of the updated one: %v", flushed, err)
+		}
+		if err := tb.Insert(ctx, []any{3, 10, 0}); code(err) != pgerr.UniqueViolation {
+			t.Errorf("flushed: %v: the updated row's key is there once more: %v", flushed, err)
+		}
+		if _, err := tb.UpdateWhere(ctx, "id = 1", "k = 11"); err != nil {
+			t.Error(err)
+		}
+		if _, err := tb.UpdateWhere(ctx, "id = 1", "k = 10"); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := count(t, tb, "k = 10 and v = 2"); n != 1 || count(t, tb, "") != 1 {
+		t.Errorf("%d rows", count(t, tb, ""))
 	}
 }

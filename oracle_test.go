@@ -200,7 +200,7 @@ func (o *oracleTable) open(t *testing.T, state string, indexed bool) *Table {
 	}
 	switch state {
 	case sealed:
-		if _, err := tb.seal(); err != nil {
+		if _, err := tb.seal(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	case merged:

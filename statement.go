@@ -57,8 +57,8 @@ func (s *statement) run(ctx context.Context, opts []CommitOption) (err error) {
 	if err := db.admit(ctx); err != nil {
 		return err
 	}
-	return db.between(func(*commitGroup) error {
-		r := &request{sync: syncs(opts)}
+	return db.between(ctx, func(*commitGroup) error {
+		r := &request{ctx: ctx, sync: syncs(opts)}
 		if err := s.plan(ctx, r); err != nil || len(r.dels) == 0 {
 			return err
 		}
@@ -128,10 +128,11 @@ func (s *statement) plan(ctx context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
-	op, err := t.updateOp(def, cols, int(s.rows))
+	op, err := t.updateOp(ctx, def, cols, int(s.rows))
 	if err != nil {
 		return err
 	}
+	op.assigned = set
 	if s.returning {
 		s.newRows(def, cols, columns)
 		op.placed = &s.placed
@@ -189,14 +190,14 @@ func updated(ctx context.Context, qt *query.Table, rows *tid.Set, set []query.As
 	if err != nil {
 		return nil, err
 	}
-	return assigned(def, old, int(rows.Count()), set, excluded)
+	return assigned(ctx, def, old, int(rows.Count()), set, excluded)
 }
 
 // assigned returns columns with the new values of those that are set.
-func assigned(def *catalog.Table, old []*value.Vector, rows int, set []query.Assignment, excluded []*value.Vector) ([]*value.Vector, error) {
+func assigned(ctx context.Context, def *catalog.Table, old []*value.Vector, rows int, set []query.Assignment, excluded []*value.Vector) ([]*value.Vector, error) {
 	cols := append([]*value.Vector(nil), old...)
 	for _, a := range set {
-		v, err := a.Values(rows, func(attno int) *value.Vector {
+		v, err := a.Values(ctx, rows, func(attno int) *value.Vector {
 			if attno < 0 {
 				return excluded[def.Column(-attno)]
 			}
@@ -216,8 +217,8 @@ func tooLarge(table string, size int64, hint string) error {
 }
 
 // updateOp makes the operation that inserts new versions of rows.
-func (t *Table) updateOp(def *catalog.Table, cols []*value.Vector, rows int) (insertOp, error) {
-	size, err := checkRows(def, cols, rows)
+func (t *Table) updateOp(ctx context.Context, def *catalog.Table, cols []*value.Vector, rows int) (insertOp, error) {
+	size, err := checkRows(ctx, def, cols, rows)
 	if err != nil {
 		return insertOp{}, err
 	}

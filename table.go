@@ -95,7 +95,7 @@ func (t *Table) acquire() (version.TableSnapshot, error) {
 // them, and with Sync (the default) they are durable. The batch may be reset and used again then.
 //
 // Errors: 23502 for NULL in a NOT NULL column, 22021 for text that is not UTF-8, 54000 for values and keys that are too
-// long, 42P01 when the table was dropped; ErrCanceled when the context ended while the engine made writers wait; ErrReadOnly
+// long, 42P01 when the table was dropped; ErrCanceled when the context ended before the commit was being written; ErrReadOnly
 // once a write to the disk has failed.
 func (t *Table) InsertBatch(ctx context.Context, b *Batch, opts ...CommitOption) error {
 	if err := t.writable(); err != nil {
@@ -104,9 +104,9 @@ func (t *Table) InsertBatch(ctx context.Context, b *Batch, opts ...CommitOption)
 	defer t.db.leave()
 	for {
 		var ops [1]insertOp
-		n, err := t.op(b, &ops[0])
+		n, err := t.op(ctx, b, &ops[0])
 		if err != nil || n == 0 {
-			return err
+			return wrap(t.Name(), err)
 		}
 		if err := t.db.insert(ctx, ops[:], opts); err != errAltered {
 			return err
@@ -115,7 +115,7 @@ func (t *Table) InsertBatch(ctx context.Context, b *Batch, opts ...CommitOption)
 }
 
 // op makes the operation that inserts a batch, whose rows it returns.
-func (t *Table) op(b *Batch, op *insertOp) (rows int, err error) {
+func (t *Table) op(ctx context.Context, b *Batch, op *insertOp) (rows int, err error) {
 	if b == nil || b.table != t {
 		if b != nil && b.err != nil {
 			return 0, b.err
@@ -131,7 +131,7 @@ func (t *Table) op(b *Batch, op *insertOp) (rows int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	size, err := checkRows(def, cols, n)
+	size, err := checkRows(ctx, def, cols, n)
 	if err != nil || n == 0 {
 		return 0, err
 	}
@@ -183,10 +183,10 @@ func (db *DB) Update(ctx context.Context, f func(*Tx) error, opts ...CommitOptio
 		var ops []insertOp
 		for _, b := range tx.batches {
 			var op insertOp
-			n, err := b.table.op(b, &op)
+			n, err := b.table.op(ctx, b, &op)
 			if err != nil {
 				release(ops)
-				return err
+				return wrap(b.table.Name(), err)
 			}
 			if n > 0 {
 				ops = append(ops, op)
@@ -210,14 +210,14 @@ func (tx *Tx) InsertBatch(t *Table, b *Batch) error {
 		return err
 	}
 	if b == nil || b.table != t || b.err != nil {
-		_, err := t.op(b, nil)
+		_, err := t.op(context.Background(), b, nil)
 		return err
 	}
 	cols, err := b.complete(dst.def)
 	if err != nil {
 		return err
 	}
-	size, err := checkRows(dst.def, cols, b.Len())
+	size, err := checkRows(context.Background(), dst.def, cols, b.Len())
 	if err != nil {
 		return err
 	}
@@ -272,9 +272,9 @@ func (t *Table) Flush(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return t.db.cause(ctx, t.Name(), err)
 	}
-	last, err := t.seal()
+	last, err := t.seal(ctx)
 	if err != nil {
-		return err
+		return t.db.cause(ctx, t.Name(), err)
 	}
 	return t.db.cause(ctx, t.def().Name, t.db.pool.Wait(ctx, func() bool {
 		ts, ok := t.db.versions.AcquireTable(t.id)
@@ -287,8 +287,8 @@ func (t *Table) Flush(ctx context.Context) error {
 }
 
 // seal seals the active tail if it has rows, and returns the segment that it is or would be.
-func (t *Table) seal() (segment uint64, err error) {
-	err = t.db.between(func(g *commitGroup) error {
+func (t *Table) seal(ctx context.Context) (segment uint64, err error) {
+	err = t.db.between(ctx, func(g *commitGroup) error {
 		w := &t.w
 		segment = w.tail.Segment()
 		if w.dropped {

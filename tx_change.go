@@ -88,14 +88,14 @@ func (tx *Tx) changeOf(ctx context.Context, own *Batch, condition string, text *
 		if cols, err = updated(ctx, qt, rows, set, nil); err != nil {
 			return 0, err
 		}
-		if size, err = checkRows(def, cols, n); err != nil {
+		if size, err = checkRows(ctx, def, cols, n); err != nil {
 			return 0, err
 		}
 		if tx.bytes+size > maxCommitBytes {
 			return 0, tooLarge(def.Name, tx.bytes+size, "Update the rows in several commits.")
 		}
 	}
-	n, err := changeRows(own, p, text != nil, set)
+	n, err := changeRows(ctx, own, p, text != nil, set)
 	if err != nil {
 		return 0, err
 	}
@@ -108,7 +108,7 @@ func (tx *Tx) changeOf(ctx context.Context, own *Batch, condition string, text *
 }
 
 // changeRows deletes or updates the rows of a batch for which p holds.
-func changeRows(b *Batch, p *query.Pred, update bool, set []query.Assignment) (int64, error) {
+func changeRows(ctx context.Context, b *Batch, p *query.Pred, update bool, set []query.Assignment) (int64, error) {
 	def := b.def
 	at := map[int]int{}
 	hits, kept := make([]*value.Vector, len(b.cols)), make([]*value.Vector, len(b.cols))
@@ -120,6 +120,9 @@ func changeRows(b *Batch, p *query.Pred, update bool, set []query.Assignment) (i
 	}
 	n := 0
 	for row := range b.Len() {
+		if row%ctxRows == 0 && ctx.Err() != nil {
+			return 0, ctx.Err()
+		}
 		to := kept
 		if p.Eval(func(attno int) value.Value { return b.cols[at[attno]].Value(row) }) {
 			to = hits
@@ -133,11 +136,11 @@ func changeRows(b *Batch, p *query.Pred, update bool, set []query.Assignment) (i
 		return 0, nil
 	}
 	if update {
-		changed, err := assigned(def, hits, n, set, nil)
+		changed, err := assigned(ctx, def, hits, n, set, nil)
 		if err != nil {
 			return 0, err
 		}
-		if _, err := checkRows(def, changed, n); err != nil {
+		if _, err := checkRows(ctx, def, changed, n); err != nil {
 			return 0, err
 		}
 		for i := range kept {

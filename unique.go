@@ -12,6 +12,7 @@ import (
 	"wideleaf/catalog"
 	"wideleaf/heap"
 	"wideleaf/pgerr"
+	"wideleaf/query"
 	"wideleaf/tid"
 	"wideleaf/value"
 	"wideleaf/version"
@@ -40,6 +41,9 @@ type knownKeys struct {
 	room  uint64 // keys that the last of since still takes
 	all   bool   // it can't deny any: a filter could not be read
 }
+
+// ctxRows is how many rows are worked on until contexts are looked at again.
+const ctxRows = 1024
 
 const leastKnown = 1 << 18
 
@@ -263,8 +267,21 @@ func (g *commitGroup) checkUnique(r *request, at int) error {
 // before the operation's.
 func (c *uniqueCheck) conflict(r *request, op *insertOp, keys rowKeys, before int) (int, error) {
 	u := c.u
+	kept := u.index.Def.Ready && op.keeps(u.index.Def)
+	if kept && len(r.ops) == 1 {
+		return -1, nil
+	}
 	for row, hash := range keys.hashes {
+		if row%ctxRows == 0 {
+			if err := r.ctx.Err(); err != nil {
+				return row, err
+			}
+		}
 		if keys.nulls[row] {
+			continue
+		}
+		if kept { // no other row has it, but one of the request may want it
+			u.batch.add(hash, uint32(before+row))
 			continue
 		}
 		for at := 0; op.rows+before > 1; {
@@ -286,6 +303,13 @@ func (c *uniqueCheck) conflict(r *request, op *insertOp, keys rowKeys, before in
 		}
 	}
 	return -1, nil
+}
+
+// keeps reports whether the operation's rows are new versions of rows that go in the same commit, with the same keys.
+func (op *insertOp) keeps(ix *catalog.Index) bool {
+	return op.assigned != nil && !slices.ContainsFunc(op.assigned, func(a query.Assignment) bool {
+		return slices.ContainsFunc(ix.Columns, func(c catalog.IndexColumn) bool { return c.Attno == a.Attno })
+	})
 }
 
 // keyIn returns the key of a row of a request, numbered through the operations on a table.

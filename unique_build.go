@@ -19,7 +19,7 @@ import (
 // makeUnique checks a unique index that has been built on the rows that are there now, and opens it to queries.
 func (t *Table) makeUnique(ctx context.Context, ix *version.Index) error {
 	// From here on commits know the keys of all runs.
-	if err := t.db.between(func(*commitGroup) error { t.indexesChanged(); return nil }); err != nil {
+	if err := t.db.between(ctx, func(*commitGroup) error { t.indexesChanged(); return nil }); err != nil {
 		return err
 	}
 	ts, err := t.acquire()
@@ -30,7 +30,7 @@ func (t *Table) makeUnique(ctx context.Context, ix *version.Index) error {
 	if err := t.checkUniqueBuild(ctx, ts, ix); err != nil {
 		return err
 	}
-	return t.db.between(func(*commitGroup) error {
+	return t.db.between(ctx, func(*commitGroup) error {
 		return t.db.pool.Publish(func() error {
 			at := slices.IndexFunc(t.indexes(), func(o *version.Index) bool { return o.Def.ID == ix.Def.ID })
 			if at < 0 {

@@ -68,7 +68,7 @@ func TestDropEndsWaiting(t *testing.T) {
 		db, tb := waitTable(t)
 		db.pool.Pause()
 		insertNumbers(t, tb, 1000, 1010)
-		if _, err := tb.seal(); err != nil {
+		if _, err := tb.seal(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 		done := make(chan error, 1)

@@ -43,7 +43,6 @@ const (
 	InvalidRowCountInLimit       = "2201W"
 	InvalidRowCountInOffset      = "2201X"
 	ReadOnlySQLTransaction       = "25006"
-	DependentObjectsExist        = "2BP01"
 	SerializationFailure         = "40001"
 	InsufficientPrivilege        = "42501"
 	SyntaxError                  = "42601"
@@ -65,9 +64,7 @@ const (
 	DuplicateTable               = "42P07"
 	InvalidColumnReference       = "42P10"
 	InvalidTableDefinition       = "42P16"
-	InsufficientResources        = "53000"
 	DiskFull                     = "53100"
-	OutOfMemory                  = "53200"
 	ProgramLimitExceeded         = "54000"
 	StatementTooComplex          = "54001"
 	TooManyColumns               = "54011"
@@ -78,7 +75,6 @@ const (
 	IOError                      = "58030"
 	UndefinedFile                = "58P01"
 	DataCorrupted                = "XX001"
-	IndexCorrupted               = "XX002"
 	InternalError                = "XX000"
 )
 

@@ -265,7 +265,7 @@ func newAccumulator(ctx context.Context, a Aggregate, t value.Type) accumulator 
 	if a.Distinct && a.Func != Min && a.Func != Max {
 		inner := a
 		inner.Distinct = false
-		return newDistinct(newAccumulator(ctx, inner, t), t)
+		return newDistinct(ctx, newAccumulator(ctx, inner, t), t)
 	}
 	switch a.Func {
 	case Sum, Avg:

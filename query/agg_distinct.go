@@ -1,22 +1,26 @@
 package query
 
 import (
+	"context"
 	"maps"
 	"slices"
+	"strings"
 
+	"wideleaf/am/sortrun"
 	"wideleaf/value"
 )
 
 // distinct feeds each value once, in ascending order, to another accumulator.
 type distinct struct {
+	ctx   context.Context
 	inner accumulator
 	typ   value.Type
 	codes map[uint64]struct{}
 	strs  map[string]struct{}
 }
 
-func newDistinct(inner accumulator, t value.Type) *distinct {
-	return &distinct{inner: inner, typ: t, codes: map[uint64]struct{}{}, strs: map[string]struct{}{}}
+func newDistinct(ctx context.Context, inner accumulator, t value.Type) *distinct {
+	return &distinct{ctx: ctx, inner: inner, typ: t, codes: map[uint64]struct{}{}, strs: map[string]struct{}{}}
 }
 
 func (d *distinct) add(v *value.Vector) {
@@ -40,7 +44,9 @@ func (d *distinct) result() (value.Value, error) {
 	for c := range d.codes {
 		codes = append(codes, c)
 	}
-	slices.Sort(codes)
+	if err := sortrun.Large(codes, make([]uint64, len(codes)), 0, 64, d.ctx.Err); err != nil {
+		return value.Value{}, err
+	}
 	// As many at a time as a segment has: what an accumulator is made for.
 	for part := range slices.Chunk(codes, 1<<16) {
 		var v value.Vector
@@ -50,7 +56,10 @@ func (d *distinct) result() (value.Value, error) {
 		}
 		d.inner.add(&v)
 	}
-	strs := slices.Sorted(maps.Keys(d.strs))
+	strs := slices.Collect(maps.Keys(d.strs))
+	if err := sortAll(d.ctx, strs, strings.Compare); err != nil {
+		return value.Value{}, err
+	}
 	for part := range slices.Chunk(strs, 1<<16) {
 		var v value.Vector
 		v.Reset(d.typ)

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -61,9 +62,30 @@ func bindAssignments(list []sql.Assignment, t *catalog.Table, excluded bool) ([]
 	return out, nil
 }
 
+// evaluatedRows is how many rows an expression is evaluated for at a time: contexts are looked at in between, and what is
+// computed for a row stays in the processor's caches.
+const evaluatedRows = 1 << 14
+
 // Values returns the column's new values for n rows, whose old values column returns.
-func (a Assignment) Values(n int, column func(attno int) *value.Vector) (*value.Vector, error) {
-	return a.expr.values(n, column)
+func (a Assignment) Values(ctx context.Context, n int, column func(attno int) *value.Vector) (*value.Vector, error) {
+	if a.expr.attno != 0 {
+		return column(a.expr.attno), nil
+	}
+	out := new(value.Vector)
+	out.Reset(a.expr.typ)
+	out.Grow(n)
+	for from := 0; from < n; from += evaluatedRows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		rows := min(evaluatedRows, n-from)
+		v, err := a.expr.values(rows, func(attno int) *value.Vector { return column(attno).Part(from, rows) })
+		if err != nil {
+			return nil, err
+		}
+		out.AppendAll(v)
+	}
+	return out, nil
 }
 
 // scalar is a bound expression with a value for each row: a constant, a column, or an operator or a cast of others.

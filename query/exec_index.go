@@ -267,7 +267,7 @@ func (e *executor) countByIndex(p *Pred) (n int64, ok bool, err error) {
 		if !can {
 			return 0, false, nil
 		}
-		k, ok, err := c.Count(pa.conds)
+		k, ok, err := e.countRun(c, pa.conds)
 		if !ok || err != nil {
 			return 0, false, err
 		}
@@ -280,6 +280,32 @@ func (e *executor) countByIndex(p *Pred) (n int64, ok bool, err error) {
 	}
 	k, err := e.countPending(pa.index.Pending, p)
 	return n + k, err == nil, err
+}
+
+// countedIntervals is how many intervals of a long list are counted until the context is looked at again.
+const countedIntervals = 4096
+
+// countRun is Counter.Count for conditions on one column.
+func (e *executor) countRun(c am.Counter, conds am.Conditions) (n int64, ok bool, err error) {
+	at := slices.IndexFunc(conds, func(r *value.Ranges) bool { return r != nil })
+	if at < 0 || len(conds[at].Words) <= countedIntervals {
+		return c.Count(conds)
+	}
+	rest, part := *conds[at], slices.Clone(conds)
+	for len(rest.Words) > 0 {
+		if err := e.ctx.Err(); err != nil {
+			return 0, false, err
+		}
+		now := value.Ranges{Words: rest.Words[:min(countedIntervals, len(rest.Words))], Nulls: rest.Nulls}
+		rest = value.Ranges{Words: rest.Words[len(now.Words):]}
+		part[at] = &now
+		k, ok, err := c.Count(part)
+		if !ok || err != nil {
+			return 0, ok, err
+		}
+		n += k
+	}
+	return n, true, nil
 }
 
 // lessDead takes the dead rows off a run's count of a condition: those that the run still has. Either these are looked at in

@@ -3,7 +3,7 @@ package query
 import (
 	"context"
 	"math"
-	"slices"
+	"strings"
 
 	"wideleaf/am/sortrun"
 	"wideleaf/pgerr"
@@ -97,8 +97,7 @@ func (s *sorted) add(v *value.Vector) {
 }
 
 func (s *sorted) sort() error {
-	slices.Sort(s.strs)
-	if err := s.ctx.Err(); err != nil || len(s.codes) == 0 {
+	if err := sortAll(s.ctx, s.strs, strings.Compare); err != nil || len(s.codes) == 0 {
 		return err
 	}
 	return sortrun.Large(s.codes, make([]uint64, len(s.codes)), 0, 64, s.ctx.Err)

@@ -250,17 +250,7 @@ func (t *topRows) fullKeys(full bool, i int, keys *fetcher) []sortKey {
 // sorted returns the rows in order, all but the first `skip`. Once the context is cancelled all rows compare as equal,
 // which ends the sorting.
 func (t *topRows) sorted(ctx context.Context, skip int64) ([]tid.TID, error) {
-	compared, stop := 0, false
-	slices.SortFunc(t.rows, func(a, b sortRow) int {
-		if compared++; compared&(1<<16-1) == 0 && ctx.Err() != nil {
-			stop = true
-		}
-		if stop {
-			return 0
-		}
-		return t.compare(a, b)
-	})
-	if err := ctx.Err(); err != nil {
+	if err := sortAll(ctx, t.rows, t.compare); err != nil {
 		return nil, err
 	}
 	if int64(len(t.rows)) > t.limit {
@@ -277,6 +267,21 @@ func (t *topRows) sorted(ctx context.Context, skip int64) ([]tid.TID, error) {
 }
 
 // Len, Less and Swap are heap.Interface's: the root is the row that comes last.
+// sortAll sorts as slices.SortFunc does, until the context ends: then all looks equal, which makes short work of the rest.
+func sortAll[T any](ctx context.Context, all []T, compare func(a, b T) int) error {
+	compared, stop := 0, false
+	slices.SortFunc(all, func(a, b T) int {
+		if compared++; compared&(1<<16-1) == 0 && ctx.Err() != nil {
+			stop = true
+		}
+		if stop {
+			return 0
+		}
+		return compare(a, b)
+	})
+	return ctx.Err()
+}
+
 func (t *topRows) Len() int           { return len(t.rows) }
 func (t *topRows) Less(i, j int) bool { return t.compare(t.rows[i], t.rows[j]) > 0 }
 func (t *topRows) Swap(i, j int)      { t.rows[i], t.rows[j] = t.rows[j], t.rows[i] }

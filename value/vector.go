@@ -88,6 +88,23 @@ func (v *Vector) AppendAll(o *Vector) {
 	}
 }
 
+// Part returns n rows from row `from` on, a multiple of 64, which share the vector's memory.
+func (v *Vector) Part(from, n int) *Vector {
+	p := &Vector{Type: v.Type, N: n}
+	switch v.Type.Width() {
+	case Word32:
+		p.U32 = v.U32[from : from+n]
+	case Word64:
+		p.U64 = v.U64[from : from+n]
+	default:
+		p.Str = v.Str[from : from+n]
+	}
+	if first := from >> 6; first < len(v.Nulls) {
+		p.Nulls = v.Nulls[first:min(first+(n+63)>>6, len(v.Nulls))]
+	}
+	return p
+}
+
 // AppendCode adds one fixed-width value by its code.
 func (v *Vector) AppendCode(c uint64) {
 	if v.Type.Width() == Word32 {
