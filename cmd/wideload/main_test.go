@@ -235,7 +235,7 @@ func TestFlagsAreExplained(t *testing.T) {
 func TestBuild(t *testing.T) {
 	for args, name := range map[string]string{
 		"--rows 70000 --type int8 --workers 0":                      "build/btree-int8-random-rows70000-workers0",
-		"--rows 3000 --type text --order asc --wide --mem 1MiB":     "build/btree-text-asc-wide-rows3000-workers1",
+		"--rows 3000 --type text --order asc --wide --mem 1MB":      "build/btree-text-asc-wide-rows3000-workers1",
 		"--rows 3000 --type md5 --order desc --dups 10 --workers 2": "build/btree-md5-desc-dups10-rows3000-workers2",
 		"--rows 2000 --columns 3 --workers 1":                       "build/btree-3xint4-rows2000-workers1",
 	} {
@@ -251,10 +251,11 @@ func TestBuild(t *testing.T) {
 	for args, want := range map[string]string{
 		"--rows 0 --type int2":    `type is "int2"`,
 		"--mem 1023KiB":           "mem is 1047552 bytes",
+		"--mem 64XB":              `"64XB" is not a size`,
 		"--workers -1":            "workers is -1",
 		"--order up":              `order is "up"`,
 		"--dups 3":                "dups is 3",
-		"--matrix --mem 64MiB":    "none of the others can be",
+		"--matrix --mem 64MB":     "none of the others can be",
 		"--columns 4 --type int8": "columns are random int4",
 		"--rows 100 --index hash": `access method "hash" does not exist`,
 	} {

@@ -55,18 +55,22 @@ func Milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.3f ms", ms)
 }
 
-// ParseBytes reads a size: a number of bytes, or of KiB, MiB, GiB or TiB when one follows (512MiB, 1.5 GiB).
+// ParseBytes reads a size: a number of bytes, or of KiB, MiB, GiB or TiB when one follows (512MiB, 1.5 GiB). kB, MB, GB and TB
+// mean the same, as in PostgreSQL's settings of memory.
 func ParseBytes(s string) (int64, error) {
 	number, factor := strings.TrimSpace(s), int64(1)
-	for i, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if len(number) > len(unit) && strings.EqualFold(number[len(number)-len(unit):], unit) {
-			number, factor = strings.TrimSpace(number[:len(number)-len(unit)]), 1<<(10*(i+1))
-			break
+units:
+	for i, unit := range []string{"k", "M", "G", "T"} {
+		for _, suffix := range []string{unit + "iB", unit + "B"} {
+			if n := len(number) - len(suffix); n > 0 && strings.EqualFold(number[n:], suffix) {
+				number, factor = strings.TrimSpace(number[:n]), 1<<(10*(i+1))
+				break units
+			}
 		}
 	}
 	f, err := strconv.ParseFloat(number, 64)
 	if err != nil || !(f >= 0) || f*float64(factor) >= 1<<62 {
-		return 0, fmt.Errorf("%q is not a size: must be a number of bytes, or one with KiB, MiB, GiB or TiB, such as 512MiB", s)
+		return 0, fmt.Errorf("%q is not a size: must be a number of bytes, or one with kB, MB, GB or TB (KiB, MiB, GiB, TiB: the same), such as 512MB", s)
 	}
 	return int64(f * float64(factor)), nil
 }

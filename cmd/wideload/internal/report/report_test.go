@@ -45,12 +45,12 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestParseBytes(t *testing.T) {
-	for s, want := range map[string]int64{"0": 0, "1024": 1024, "512MiB": 536870912, "1.5 GiB": 1610612736, "64kib": 65536, " 2 TiB": 2199023255552} {
+	for s, want := range map[string]int64{"0": 0, "1024": 1024, "512MiB": 536870912, "1.5 GiB": 1610612736, "64kib": 65536, "64MB": 67108864, "8 kB": 8192, "1gb": 1073741824, "0.5TB": 549755813888, " 2 TiB": 2199023255552} {
 		if got, err := ParseBytes(s); err != nil || got != want {
 			t.Errorf("%q: %d, %v; want %d", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "MiB", "-1", "x", "512MB", "1e30", "NaN", "Inf GiB", "5 5"} {
+	for _, s := range []string{"", "MiB", "-1", "x", "MB", "512 M", "5MBB", "-1MB", "1e30", "NaN", "Inf GiB", "5 5"} {
 		if got, err := ParseBytes(s); err == nil {
 			t.Errorf("%q is accepted as %d", s, got)
 		}
