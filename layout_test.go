@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"heap"},
 	{"pending", "am", "am/sortrun", "am/posting"},
 	{"am/leaf", "am/filter"},
-	{"am/entrytree"},
+	{"am/entrytree", "tuplesort"},
 	{"am/btree", "am/inverted", "am/amtest"},
 	{"am/gin", "am/rum"},
 	{"version"},

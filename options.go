@@ -33,6 +33,10 @@ type Options struct {
 	// that take part in one CreateIndexes, on top of MemoryLimit. What doesn't fit is spilled to temporary files. Default
 	// 64 MiB, minimum 1 MiB, maximum 1 TiB.
 	MaintenanceWorkMem int64
+	// WorkMem (work_mem) is, in bytes, what each sort of a query may take, on top of MemoryLimit: an ORDER BY, a count(DISTINCT).
+	// More goes to a temporary file in the database's folder, which is gone when the query ends. In a database that is opened
+	// read-only or accepts no more writes, sorts take what they need. Default 4 MiB, minimum 64 KiB, maximum 1 TiB.
+	WorkMem int64
 	// MaxParallelMaintenanceWorkers (max_parallel_maintenance_workers) is how many workers may help the caller of one
 	// CreateIndexes. Default 2, maximum 1024; -1: none. More than the processors that Go uses are never started.
 	MaxParallelMaintenanceWorkers int
@@ -69,6 +73,8 @@ const (
 	defaultFanIn       = 8
 
 	defaultMaintenanceWorkMem = 64 << 20
+	defaultWorkMem            = 4 << 20
+	minWorkMem                = 64 << 10
 	defaultBuildWorkers       = 2
 	maxBuildWorkers           = 1024
 	defaultMinTableScan       = 8 << 20
@@ -92,6 +98,7 @@ func (o *Options) withDefaults() (Options, error) {
 	check("Workers", int64(out.Workers), 1, maxWorkers)
 	check("MergeFanIn", int64(out.MergeFanIn), 2, 64)
 	check("MaintenanceWorkMem", out.MaintenanceWorkMem, buildparallel.MinMemory, maxMemoryLimit)
+	check("WorkMem", out.WorkMem, minWorkMem, maxMemoryLimit)
 	check("MaxParallelMaintenanceWorkers", int64(out.MaxParallelMaintenanceWorkers), -1, maxBuildWorkers)
 	check("MinParallelTableScanSize", out.MinParallelTableScanSize, 1, math.MaxInt64)
 	check("PendingListLimit", out.PendingListLimit, minPendingListLimit, maxPendingListLimit)
@@ -116,6 +123,9 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if out.MaintenanceWorkMem == 0 {
 		out.MaintenanceWorkMem = defaultMaintenanceWorkMem
+	}
+	if out.WorkMem == 0 {
+		out.WorkMem = defaultWorkMem
 	}
 	if out.MaxParallelMaintenanceWorkers == 0 {
 		out.MaxParallelMaintenanceWorkers = defaultBuildWorkers

@@ -240,6 +240,9 @@ func (q *Query) run(ctx context.Context, f func(context.Context, *query.Table) e
 	defer done()
 	table := queryTable(ts)
 	table.Counters = &db.queries
+	if !db.o.ReadOnly && db.store.Err() == nil {
+		table.Spilling = query.Spilling{Store: db.store, WorkMem: db.o.WorkMem}
+	}
 	return db.cause(ctx, ts.Table.Def.Name, f(ctx, table))
 }
 

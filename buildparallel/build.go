@@ -20,6 +20,7 @@ import (
 	"wideleaf/pgerr"
 	"wideleaf/store"
 	"wideleaf/tid"
+	"wideleaf/tuplesort"
 	"wideleaf/value"
 	"wideleaf/version"
 )
@@ -108,9 +109,9 @@ type builder struct {
 	span         am.Span
 	rows         int64
 	participants int
-	words        pool[uint64]
-	pairs        pool[sortPair]
-	texts        pool[byte]
+	words        tuplesort.Pool[uint64]
+	pairs        tuplesort.Pool[sortPair]
+	keys         tuplesort.Memory
 	vectors      sync.Pool
 
 	mu  sync.Mutex // guards res while participants run

@@ -8,6 +8,7 @@ import (
 	"wideleaf/am/sortrun"
 	"wideleaf/page"
 	"wideleaf/tid"
+	"wideleaf/tuplesort"
 	"wideleaf/value"
 )
 
@@ -191,9 +192,9 @@ func (pairs) put(p am.Part, a []sortrun.Pair) error {
 type codeRun[E any] struct {
 	a []E
 
-	tape   *tape
+	tape   *tuplesort.Tape
 	owner  page.Owner
-	places []place // of its pages
-	firsts []E     // first entry of each
-	n      int     // entries
+	places []tuplesort.Place // of its pages
+	firsts []E               // first entry of each
+	n      int               // entries
 }

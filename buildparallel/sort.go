@@ -12,6 +12,7 @@ import (
 	"wideleaf/am/leaf"
 	"wideleaf/am/sortrun"
 	"wideleaf/page"
+	"wideleaf/tuplesort"
 	"wideleaf/value"
 	"wideleaf/version"
 )
@@ -19,34 +20,6 @@ import (
 type sortPair = sortrun.Pair
 
 func bits64(x uint64) int { return bits.Len64(x) }
-
-// pool keeps the memory of one index's sort for the next one's.
-type pool[E any] struct {
-	mu   sync.Mutex
-	free [][]E
-}
-
-// take returns empty memory for n entries.
-func (p *pool[E]) take(n int) []E {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i := len(p.free) - 1; i >= 0; i-- {
-		if a := p.free[i]; cap(a) >= n {
-			p.free = slices.Delete(p.free, i, i+1)
-			return a[:0]
-		}
-	}
-	p.free = nil // smaller ones would only add to the memory
-	return make([]E, 0, n)
-}
-
-func (p *pool[E]) give(a []E) {
-	if cap(a) > 0 {
-		p.mu.Lock()
-		p.free = append(p.free, a)
-		p.mu.Unlock()
-	}
-}
 
 const (
 	// minBatch is how many entries a participant sorts at a time however little memory there is.
@@ -61,13 +34,13 @@ type sorter[E any] struct {
 	ix    *version.Index
 	attno int
 	form  form[E]
-	pool  *pool[E]
+	pool  *tuplesort.Pool[E]
 	batch int // entries that a participant sorts at a time: with as much memory beside it, its share
 	grain int // entries of a page on tape, and between samples of a run in memory
 
 	mu    sync.Mutex // guards what participants leave behind
 	runs  []codeRun[E]
-	tapes []*tape
+	tapes []*tuplesort.Tape
 	nulls []nullRows
 }
 
@@ -77,7 +50,7 @@ type nullRows struct {
 	bits []uint64
 }
 
-func sortCodes[E any](ctx context.Context, b *builder, ix *version.Index, load am.Load, f form[E], pl *pool[E]) (am.RunMeta, error) {
+func sortCodes[E any](ctx context.Context, b *builder, ix *version.Index, load am.Load, f form[E], pl *tuplesort.Pool[E]) (am.RunMeta, error) {
 	s := &sorter[E]{b: b, ix: ix, attno: ix.Def.Columns[0].Attno, form: f, pool: pl}
 	s.batch = int(min(max(b.share()/(2*f.size()), minBatch), 1<<31)) &^ 63
 	s.grain = max(leaf.BlockEntries, min(s.batch/64, 1024))
@@ -96,10 +69,10 @@ func sortCodes[E any](ctx context.Context, b *builder, ix *version.Index, load a
 // close gives memory and files back.
 func (s *sorter[E]) close() {
 	for _, r := range s.runs {
-		s.pool.give(r.a)
+		s.pool.Give(r.a)
 	}
 	for _, t := range s.tapes {
-		t.close()
+		t.Close()
 	}
 }
 
@@ -108,15 +81,15 @@ type batch[E any] struct {
 	s     *sorter[E]
 	p     *participant
 	a     []E
-	tape  *tape
+	tape  *tuplesort.Tape
 	runs  int
-	trace *tracer
+	trace *tuplesort.Tracer
 }
 
 // scan is steps 1 and 2 of a participant: it sorts its share of the segments into runs.
 func (s *sorter[E]) scan(p *participant, c *chunks) error {
-	w := &batch[E]{s: s, p: p, tape: &tape{db: s.b.o.Store}, trace: newTracer(s.b.o.Trace, s.b.worker(p))}
-	w.trace.begin(s.ix.Def.Unique, s.b.share())
+	w := &batch[E]{s: s, p: p, tape: tuplesort.NewTape(s.b.o.Store), trace: tuplesort.NewTracer(s.b.o.Trace, s.b.worker(p))}
+	w.trace.Begin(s.ix.Def.Unique, s.b.share())
 	s.mu.Lock()
 	s.tapes = append(s.tapes, w.tape)
 	s.mu.Unlock()
@@ -185,16 +158,16 @@ func (w *batch[E]) room(rows int) error {
 	if cap(w.a) == 0 {
 		// A little more than its part, since chunks aren't dealt out evenly.
 		n := s.b.rows/int64(s.b.participants)*9/8 + 128<<10
-		w.a = s.pool.take(int(min(n, s.b.rows+64, int64(s.batch))) &^ 63)
+		w.a = s.pool.Take(int(min(n, s.b.rows+64, int64(s.batch))) &^ 63)
 		if cap(w.a) > 0 {
 			return nil
 		}
-		w.a = s.pool.take(64)
+		w.a = s.pool.Take(64)
 		return nil
 	}
 	if n := cap(w.a); n < s.batch {
-		a := append(s.pool.take(min(n+n/2+(rows+63)&^63, s.batch)), w.a...)
-		s.pool.give(w.a)
+		a := append(s.pool.Take(min(n+n/2+(rows+63)&^63, s.batch)), w.a...)
+		s.pool.Give(w.a)
 		w.a = a
 		return nil
 	}
@@ -203,20 +176,20 @@ func (w *batch[E]) room(rows int) error {
 
 // sort sorts the batch.
 func (w *batch[E]) sort() error {
-	w.trace.sorting(w.runs)
-	tmp := w.s.pool.take(len(w.a))
-	defer w.s.pool.give(tmp)
+	w.trace.Sorting(w.runs)
+	tmp := w.s.pool.Take(len(w.a))
+	defer w.s.pool.Give(tmp)
 	if err := w.s.form.sort(w.a, tmp[:len(w.a)], w.p.yield); err != nil {
 		return err
 	}
-	w.trace.sorted(w.runs)
+	w.trace.Sorted(w.runs)
 	return nil
 }
 
 // spill writes the batch to tape as a sorted run.
 func (w *batch[E]) spill() error {
 	if w.runs == 0 {
-		w.trace.external()
+		w.trace.External()
 	}
 	if err := w.sort(); err != nil {
 		return err
@@ -225,7 +198,7 @@ func (w *batch[E]) spill() error {
 	var bl leaf.Builder
 	bl.Reset()
 	endPage := func() error {
-		at, err := w.tape.write(bl.Seal(page.KindBtreeLeaf, r.owner, uint32(len(r.places))))
+		at, err := w.tape.Write(bl.Seal(page.KindBtreeLeaf, r.owner, uint32(len(r.places))))
 		r.places = append(r.places, at)
 		bl.Reset()
 		if err != nil {
@@ -255,17 +228,17 @@ func (w *batch[E]) spill() error {
 		}
 	}
 	w.runs++
-	w.trace.wrote(w.runs)
+	w.trace.Wrote(w.runs)
 	w.a = w.a[:0]
 	w.s.mu.Lock()
 	w.s.runs = append(w.s.runs, r)
 	w.s.mu.Unlock()
-	return w.tape.flush()
+	return w.tape.Flush()
 }
 
 // end sorts what is left, which stays in memory.
 func (w *batch[E]) end() error {
-	w.trace.performing()
+	w.trace.Performing()
 	w.s.b.o.Progress.sorting()
 	if len(w.a) > 0 {
 		if err := w.sort(); err != nil {
@@ -275,9 +248,9 @@ func (w *batch[E]) end() error {
 		w.s.runs = append(w.s.runs, codeRun[E]{a: w.a, n: len(w.a)})
 		w.s.mu.Unlock()
 	} else {
-		w.s.pool.give(w.a)
+		w.s.pool.Give(w.a)
 	}
-	w.trace.performed(w.tape, int64(cap(w.a))*w.s.form.size())
+	w.trace.Performed(w.tape, int64(cap(w.a))*w.s.form.size())
 	return nil
 }
 
@@ -348,8 +321,8 @@ func (s *sorter[E]) merge(ctx context.Context, load am.Load) error {
 	// A slice and as much again are what is left of a participant's share once its batch is sorted.
 	n := min(sliceEntries, s.batch/4)
 	cuts := s.slices(n)
-	trace := newTracer(s.b.o.Trace, -1)
-	trace.merging(s.ix.Def.Unique, s.b.o.Memory, len(s.runs))
+	trace := tuplesort.NewTracer(s.b.o.Trace, -1)
+	trace.Merging(s.ix.Def.Unique, s.b.o.Memory, len(s.runs))
 	sort.Slice(s.nulls, func(i, j int) bool { return s.nulls[i].rel < s.nulls[j].rel })
 	var next atomic.Int64
 	order := newTurns()
@@ -395,7 +368,7 @@ func (s *sorter[E]) merge(ctx context.Context, load am.Load) error {
 	if err == nil {
 		err = s.addNulls(ctx, load)
 	}
-	trace.ended(onTape > 0, s.tapes)
+	trace.Ended(onTape > 0, s.tapes)
 	return err
 }
 
@@ -413,8 +386,8 @@ type merging[E any] struct {
 
 func (m *merging[E]) free() {
 	m.part.Free()
-	m.s.pool.give(m.a)
-	m.s.pool.give(m.tmp)
+	m.s.pool.Give(m.a)
+	m.s.pool.Give(m.tmp)
 }
 
 // entries returns the entries of a slice in order; they are valid until the next call.
@@ -462,8 +435,8 @@ func (m *merging[E]) entries(c slice[E]) ([]E, error) {
 		return m.a, nil
 	}
 	if cap(m.tmp) < len(m.a) {
-		s.pool.give(m.tmp)
-		m.tmp = s.pool.take(max(cap(m.a), 2*m.n))
+		s.pool.Give(m.tmp)
+		m.tmp = s.pool.Take(max(cap(m.a), 2*m.n))
 	}
 	return s.form.merge(m.a, m.tmp[:len(m.a)], m.ends, m.p.yield)
 }
@@ -482,8 +455,8 @@ func (m *merging[E]) grow(n int) {
 	if cap(m.a)-len(m.a) >= n {
 		return
 	}
-	a := append(m.s.pool.take(max(2*m.n, len(m.a)+n, cap(m.a)*3/2)), m.a...)
-	m.s.pool.give(m.a)
+	a := append(m.s.pool.Take(max(2*m.n, len(m.a)+n, cap(m.a)*3/2)), m.a...)
+	m.s.pool.Give(m.a)
 	m.a = a
 }
 
@@ -497,7 +470,7 @@ func (m *merging[E]) read(r *codeRun[E], c slice[E], only *[]E) error {
 	s := m.s
 	i := max(s.search(r.firsts, c.lo), 1) - 1
 	for ; i < len(r.firsts) && (c.last || s.form.less(r.firsts[i], c.hi)); i++ {
-		p, err := r.tape.read(r.places[i], &m.buf, r.owner, uint32(i))
+		p, err := r.tape.Read(r.places[i], &m.buf, r.owner, uint32(i))
 		if err != nil {
 			return err
 		}

@@ -260,14 +260,18 @@ func (s *strip) selectDict(r *value.Ranges, out []uint64, sc *scratch) error {
 // selectPacked sets the bits of the values in any of the intervals, which overlap with the strip's bounds; T holds
 // the packed values. It compares them as they are packed, less the lower bound.
 func selectPacked[T word](s *strip, ivs []value.Interval, out []uint64) {
-	type span struct{ lo, size T } // v is in it exactly if v-lo, wrapped, is at most size
+	type span struct {
+		lo, size T // v is in it exactly if v-lo, wrapped, is at most size
+		rare     bool
+	}
 	var few [4]span
 	spans := few[:0]
 	many := len(ivs) > len(few)
 	if !many {
 		for _, iv := range ivs {
 			lo := max(iv.Lo, s.words.Lo) - s.words.Lo
-			spans = append(spans, span{T(lo), T(min(iv.Hi, s.words.Hi) - s.words.Lo - lo)})
+			size := min(iv.Hi, s.words.Hi) - s.words.Lo - lo
+			spans = append(spans, span{T(lo), T(size), size < (s.words.Hi-s.words.Lo)/rareShare})
 		}
 	}
 	r := value.Ranges{Words: ivs}
@@ -280,7 +284,11 @@ func selectPacked[T word](s *strip, ivs []value.Interval, out []uint64) {
 			vs := (*[64]T)(group[i:])
 			var x uint64
 			for _, sp := range spans {
-				x |= atMost(vs, sp.lo, sp.size)
+				if sp.rare {
+					x |= rarelyAtMost(vs, sp.lo, sp.size)
+				} else {
+					x |= atMost(vs, sp.lo, sp.size)
+				}
 			}
 			if many {
 				for j, v := range vs {
@@ -301,6 +309,24 @@ func atMost[T word](vs *[64]T, lo, size T) (x uint64) {
 		v := (*[8]T)(vs[i:])
 		x |= (bit(v[0]-lo <= size) | bit(v[1]-lo <= size)<<1 | bit(v[2]-lo <= size)<<2 | bit(v[3]-lo <= size)<<3 |
 			bit(v[4]-lo <= size)<<4 | bit(v[5]-lo <= size)<<5 | bit(v[6]-lo <= size)<<6 | bit(v[7]-lo <= size)<<7) << i
+	}
+	return x
+}
+
+// rareShare is from what share of a strip's range on an interval's values are looked for eight at a time.
+const rareShare = 64
+
+// rarelyAtMost is atMost for few hits: of eight values that are none it computes no bits.
+func rarelyAtMost[T word](vs *[64]T, lo, size T) (x uint64) {
+	for i := 0; i < 64; i += 8 {
+		v := (*[8]T)(vs[i:])
+		if v[0]-lo > size && v[1]-lo > size && v[2]-lo > size && v[3]-lo > size &&
+			v[4]-lo > size && v[5]-lo > size && v[6]-lo > size && v[7]-lo > size {
+			continue
+		}
+		for j, c := range v {
+			x |= bit(c-lo <= size) << (i + j)
+		}
 	}
 	return x
 }

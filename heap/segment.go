@@ -127,6 +127,21 @@ func (s *Segment) MayHold(attno int, r *value.Ranges) (bool, error) {
 	return false, nil
 }
 
+// Bounds calls f with the codes that bound a column's values in each page that has any, as the summaries tell: each of them is the
+// value of a row. There are none of strings.
+func (s *Segment) Bounds(attno int, f func(value.Interval)) error {
+	d, err := s.directory(attno)
+	if d == nil || err != nil || d.typ.Width() == value.Var {
+		return err
+	}
+	for i := range d.strips {
+		if d.strips[i].values() > 0 {
+			f(d.strips[i].words)
+		}
+	}
+	return nil
+}
+
 // Select implements Source.
 func (s *Segment) Select(ctx context.Context, attno int, r value.Ranges, cand, out []uint64) error {
 	if err := ctx.Err(); err != nil || r.Empty() {

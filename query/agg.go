@@ -87,11 +87,18 @@ func Aggregates(ctx context.Context, t *Table, p *Pred, aggs []Aggregate) ([]val
 			out[i] = v
 			continue
 		}
-		todo = append(todo, &accumulation{Aggregate: a, typ: typ, at: i, acc: newAccumulator(ctx, a, typ)})
+		todo = append(todo, &accumulation{Aggregate: a, typ: typ, at: i, acc: e.newAccumulator(a, typ)})
 	}
 	if len(todo) == 0 {
 		return out, nil
 	}
+	defer func() {
+		for _, a := range todo {
+			if d, ok := a.acc.(*distinct); ok {
+				d.close()
+			}
+		}
+	}()
 	if err := e.accumulate(p, todo); err != nil {
 		return nil, err
 	}
@@ -167,7 +174,7 @@ func (e *executor) extreme(p *Pred, a Aggregate, typ value.Type) (v value.Value,
 		return v, false, nil
 	}
 	backward := (a.Func == Max) != pa.index.Def.Columns[0].Desc
-	best := newAccumulator(e.ctx, a, typ)
+	best := e.newAccumulator(a, typ)
 	var one value.Vector
 	for _, run := range pa.index.Runs {
 		c, can := run.(am.Cursor)
@@ -261,11 +268,11 @@ type accumulator interface {
 	result() (value.Value, error)
 }
 
-func newAccumulator(ctx context.Context, a Aggregate, t value.Type) accumulator {
+func (e *executor) newAccumulator(a Aggregate, t value.Type) accumulator {
 	if a.Distinct && a.Func != Min && a.Func != Max {
 		inner := a
 		inner.Distinct = false
-		return newDistinct(ctx, newAccumulator(ctx, inner, t), t)
+		return newDistinct(e, e.newAccumulator(inner, t), t)
 	}
 	switch a.Func {
 	case Sum, Avg:
@@ -276,7 +283,7 @@ func newAccumulator(ctx context.Context, a Aggregate, t value.Type) accumulator 
 	case Min, Max:
 		return &extremum{typ: t, greatest: a.Func == Max}
 	case Percentile:
-		return &sorted{ctx: ctx, typ: t, fraction: a.Fraction}
+		return &sorted{ctx: e.ctx, typ: t, fraction: a.Fraction}
 	}
 	return &counter{}
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -255,17 +256,18 @@ func (e *executor) gatherOne(t tid.TID, attno int, v *value.Vector) error {
 
 // source returns the source of a segment.
 func (e *executor) source(seg uint64) (heap.Source, error) {
-	i, ok := slices.BinarySearchFunc(e.t.Sources, seg, func(s heap.Source, seg uint64) int {
-		switch n := s.Number(); {
-		case n < seg:
-			return -1
-		case n > seg:
-			return 1
-		}
-		return 0
-	})
-	if !ok {
-		return nil, fmt.Errorf("table %q has no segment %d, which one of its indexes names", e.t.Def.Name, seg)
+	i, err := e.placeOf(seg)
+	if err != nil {
+		return nil, err
 	}
 	return e.t.Sources[i], nil
+}
+
+// placeOf returns the place of a segment among the sources.
+func (e *executor) placeOf(seg uint64) (int, error) {
+	i, ok := slices.BinarySearchFunc(e.t.Sources, seg, func(s heap.Source, seg uint64) int { return cmp.Compare(s.Number(), seg) })
+	if !ok {
+		return 0, fmt.Errorf("table %q has no segment %d, which one of its indexes names", e.t.Def.Name, seg)
+	}
+	return i, nil
 }

@@ -5,6 +5,7 @@ import (
 	"container/heap"
 	"context"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"strings"
 
@@ -14,24 +15,38 @@ import (
 
 // orderedRows yields rows in the order of spec.OrderBy. It returns nil when the caller has seen enough.
 func (e *executor) orderedRows(spec RowsSpec, f *fetcher, yield func([]value.Value, error) bool) error {
-	top, err := e.firstRows(&spec, rowsWanted(spec.Limit, spec.Offset))
+	wanted, skip := rowsWanted(spec.Limit, spec.Offset), max(spec.Offset, 0)
+	top, err := e.firstRows(&spec, wanted)
 	if err != nil {
 		return err
 	}
-	ts, err := top.sorted(e.ctx, max(spec.Offset, 0))
-	if err != nil {
-		return err
+	if top.spilled != nil {
+		defer top.spilled.close()
+		return top.spilled.each(skip, wanted, func(ts []tid.TID) error { return e.fetchInOrder(ts, f, yield) })
 	}
-	return e.fetchInOrder(ts, f, yield)
+	ts, err := top.sorted(e.ctx, skip)
+	if err == nil {
+		err = e.fetchInOrder(ts, f, yield)
+	}
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
 }
 
-// topOfMatches finds the first rows of an order among the matches of a condition.
-func (e *executor) topOfMatches(found candidates, order []OrderKey, limit int64) (*topRows, error) {
+// topOfMatches finds the first rows of an order among the matches of a condition: in memory, or, if they don't fit there, by
+// sorting all of them with a tape.
+func (e *executor) topOfMatches(found candidates, order []OrderKey, limit int64) (_ *topRows, err error) {
 	keys, err := newFetcher(e, attnosOf(order))
 	if err != nil {
 		return nil, err
 	}
 	top := &topRows{order: order, limit: limit}
+	defer func() {
+		if err != nil && top.spilled != nil {
+			top.spilled.close()
+		}
+	}()
 	var offs []uint16
 	for m, err := range e.matches(found) {
 		if err != nil {
@@ -46,10 +61,25 @@ func (e *executor) topOfMatches(found candidates, order []OrderKey, limit int64)
 			if err := keys.gather(m.src, offs); err != nil {
 				return nil, err
 			}
-			top.addAll(m.src.Number(), offs, keys)
+			if err := e.offer(top, m.src.Number(), offs, keys); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return top, nil
+}
+
+// offer offers the rows of a segment at offs, whose keys have been gathered, to a sort, which goes to tape when it doesn't fit in
+// memory any more.
+func (e *executor) offer(top *topRows, seg uint64, offs []uint16, keys *fetcher) (err error) {
+	if top.spilled != nil {
+		return top.spilled.addAll(seg, offs, top, keys)
+	}
+	top.addAll(seg, offs, keys)
+	if e.t.Spilling.full(top.bytes) && len(e.t.Sources) <= maxSpillSources {
+		top.spilled, err = e.spillRows(top)
+	}
+	return err
 }
 
 func attnosOf(keys []OrderKey) []int {
@@ -60,7 +90,7 @@ func attnosOf(keys []OrderKey) []int {
 	return out
 }
 
-// fetchInOrder yields the rows of ts in their order, gathering those of a segment together, some thousands at a time.
+// fetchInOrder yields the rows of ts in their order, until errEnough, gathering those of a segment together, some thousands at a time.
 func (e *executor) fetchInOrder(ts []tid.TID, f *fetcher, yield func([]value.Value, error) bool) error {
 	var order []int // positions in the chunk, by TID
 	var offs []uint16
@@ -94,7 +124,7 @@ func (e *executor) fetchInOrder(ts []tid.TID, f *fetcher, yield func([]value.Val
 		}
 		for _, r := range rows {
 			if !yield(r, nil) {
-				return nil
+				return errEnough
 			}
 		}
 	}
@@ -113,6 +143,7 @@ type sortRow struct {
 
 type sortKey struct {
 	rank rank
+	text bool // there is more to know than the code: str
 	code uint64
 	str  string
 }
@@ -164,7 +195,10 @@ type topRows struct {
 	order []OrderKey
 	limit int64
 	rows  []sortRow
-	heap  bool // rows is a heap
+	heap  bool  // rows is a heap
+	bytes int64 // of memory that the rows take, about
+	// spilled, if not nil, has all rows instead; whoever has the topRows closes it.
+	spilled *spilledRows
 }
 
 func (t *topRows) compare(a, b sortRow) int {
@@ -215,6 +249,10 @@ func (t *topRows) addAll(seg uint64, offs []uint16, keys *fetcher) {
 func (t *topRows) add(row sortRow) {
 	if int64(len(t.rows)) < t.limit {
 		t.rows = append(t.rows, row)
+		t.bytes += rowBytes
+		for k := range row.keys {
+			t.bytes += keyBytes + int64(len(row.keys[k].str))
+		}
 		return
 	}
 	t.fill()
@@ -236,13 +274,19 @@ func (t *topRows) fullKeys(full bool, i int, keys *fetcher) []sortKey {
 	if !full {
 		return nil
 	}
-	out := make([]sortKey, len(t.order))
-	for k := range out {
+	return t.keysOf(make([]sortKey, 0, len(t.order)), i, keys)
+}
+
+// keysOf appends the keys of row i of those gathered.
+func (t *topRows) keysOf(out []sortKey, i int, keys *fetcher) []sortKey {
+	for k, o := range t.order {
 		v := &keys.vectors[keys.place[k]]
-		out[k].rank, out[k].code = keyOf(v, i, t.order[k])
-		if v.Type.Width() == value.Var && t.order[k].Distance == nil {
-			out[k].str = v.Str[i]
+		var x sortKey
+		x.rank, x.code = keyOf(v, i, o)
+		if x.rank == present && v.Type.Width() == value.Var && o.Distance == nil {
+			x.text, x.str = true, v.Str[i]
 		}
+		out = append(out, x)
 	}
 	return out
 }

@@ -21,6 +21,7 @@ type Table struct {
 	Indexes []Index
 
 	Counters *Counters // that its queries count in; nil: they don't
+	Spilling
 }
 
 // Counters count how queries were answered.

@@ -3,6 +3,7 @@ package query
 import (
 	"math"
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
@@ -18,6 +19,8 @@ const (
 	topNRows = 1 << 14
 	// firstRows is how many rows are looked at before there is a bound, if as many are wanted as that.
 	firstRows = 1024
+	// boundRows is up to how many rows are wanted for the pages' bounds to give a first bound.
+	boundRows = 128
 	// parallelSources is from how many segments on a search for the first rows is worth a second goroutine's start.
 	parallelSources = 8
 )
@@ -34,6 +37,11 @@ func (e *executor) topN(found candidates, order []OrderKey, limit int64) (*topRo
 		}
 	}
 	b.shared.Store(math.MaxUint64)
+	if len(found.rest) == 0 && limit <= boundRows {
+		if err := e.boundByPages(b, int(limit)); err != nil {
+			return nil, err
+		}
+	}
 	workers := 1
 	if len(e.t.Sources) >= parallelSources && !e.half {
 		workers = min(runtime.GOMAXPROCS(0), len(e.t.Sources)/(parallelSources/2))
@@ -70,6 +78,51 @@ type topBound struct {
 	order  []OrderKey
 	typ    value.Type
 	shared atomic.Uint64 // code, turned round if the key is descending; of values that are not NULL
+}
+
+// bounded is a source that knows some values of its rows without reading them.
+type bounded interface {
+	Bounds(attno int, f func(value.Interval)) error
+}
+
+// boundByPages finds a bound before any row is read: every page has a row with the least (or greatest) value that its summary tells,
+// so that the k-th of these is not before the k-th row. Of segments with deleted rows nobody knows that.
+func (e *executor) boundByPages(b *topBound, k int) error {
+	key := b.order[0]
+	if key.Attno == 0 || key.Distance != nil || b.typ.Width() == value.Var {
+		return nil
+	}
+	firsts := make([]uint64, 0, k) // ascending
+	add := func(iv value.Interval) {
+		code := value.KeyCode(b.typ, iv.Lo)
+		if key.Desc {
+			code = ^value.KeyCode(b.typ, iv.Hi)
+		}
+		if len(firsts) == k {
+			if code >= firsts[k-1] {
+				return
+			}
+			firsts = firsts[:k-1]
+		}
+		at, _ := slices.BinarySearch(firsts, code)
+		firsts = slices.Insert(firsts, at, code)
+	}
+	for _, src := range e.t.Sources {
+		s, ok := src.(bounded)
+		if !ok {
+			continue
+		}
+		if dead, _ := e.t.Dead.Segment(src.Number()); dead != nil {
+			continue
+		}
+		if err := s.Bounds(key.Attno, add); err != nil {
+			return err
+		}
+	}
+	if len(firsts) == k {
+		b.shared.Store(firsts[k-1])
+	}
+	return nil
 }
 
 // ranges returns what the first key may be for a row to be among the first; ok is false if anything.

@@ -36,7 +36,9 @@ type engineFlags struct {
 const defaultMemory = 512 << 20
 
 func (e *engineFlags) bind(cmd *cobra.Command) {
-	e.memory = defaultMemory
+	if e.memory == 0 {
+		e.memory = defaultMemory
+	}
 	cmd.Flags().Var(&e.memory, "memory-limit", "`size` that the engine plans to use of memory; Go's collector gets a third on top")
 	cmd.Flags().BoolVar(&e.verbose, "verbose", false, "log what the engine does in the background, not only warnings")
 }

@@ -32,6 +32,7 @@ func newTopKCommand() *cobra.Command {
 	f.StringVar(&c.Order, "order", "rand", "`order` of the values in the table: rand or asc")
 	f.StringVar(&dir, "db", "", "`directory` of the database; a temporary one that is removed again if it is not given")
 	profiles.bind(cmd)
+	engine.memory = 1 << 30 // so that 20 M rows are in memory, as they are in PostgreSQL's shared_buffers
 	engine.bind(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var errs []error

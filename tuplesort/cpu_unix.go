@@ -1,6 +1,6 @@
 //go:build unix
 
-package buildparallel
+package tuplesort
 
 import (
 	"syscall"

@@ -1,4 +1,4 @@
-package buildparallel
+package tuplesort
 
 // loserTree merges sorted inputs: it finds the input with the least current entry in one comparison a level (Knuth, The
 // Art of Computer Programming, volume 3, 5.4.1). Inputs are numbered; less(i, j) compares their current entries and treats
