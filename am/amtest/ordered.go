@@ -157,6 +157,29 @@ func (b *bench) attached(ctx context.Context, run am.Run, rows []row, column, to
 	}
 }
 
+// damagedAttached scans a damaged run in order of an attached column: that ends, with an error that says so or without.
+func (b *bench) damagedAttached(ctx context.Context, run am.Run, column, to int, rows []row) {
+	v := rows[b.r.IntN(len(rows))].vals[to]
+	o := &am.Order{Column: column, Backward: b.r.IntN(2) == 0, To: to}
+	if typ := b.ix.Columns[to].Type; typ.Elem() != value.Unknown && !v.IsNull() {
+		o.Match = value.MatchArray([]value.ArrayOp{value.Contains, value.Overlaps}[b.r.IntN(2)], typ, v.Str())
+	} else {
+		c := value.Equal(v)
+		o.Cond = &c
+	}
+	scan, ok := run.(am.OrderedRun).Ordered(ctx, o)
+	if !ok {
+		return
+	}
+	n := 0
+	for _, err := range scan {
+		expectCorrupt(b.t, err)
+		if n++; n > 1<<20 {
+			b.t.Fatal("ordered scan doesn't end")
+		}
+	}
+}
+
 // similar checks what a run counts of the items that arrays have in common with another.
 func (b *bench) similar(ctx context.Context, run am.Run, rows []row) {
 	scored, ok := run.(am.ScoredRun)
