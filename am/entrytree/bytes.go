@@ -259,11 +259,7 @@ func (r *bytesRun) Bitmap(ctx context.Context, c am.Conditions, b *tid.Builder) 
 	var s keyScan
 	rows := 0.0
 	for _, x := range pl.stretches {
-		lo, err := r.descend(x.lo)
-		if err != nil {
-			return false, err
-		}
-		hi, err := r.descend(x.hi)
+		lo, hi, err := r.ends(x)
 		if err != nil {
 			return false, err
 		}

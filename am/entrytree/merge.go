@@ -304,11 +304,7 @@ func (m *merger) eachListed(r *input, b *leaf.Block, f func(t uint32)) error {
 
 // read calls f for the entries of a run between two bounds, by block: the entries [from, to) of b.
 func (m *merger) read(r *input, lo, hi bound, f func(b *leaf.Block, from, to int) error) error {
-	begin, err := r.descend(lo)
-	if err != nil {
-		return err
-	}
-	end, err := r.descend(hi)
+	begin, end, err := r.ends(stretch{lo, hi})
 	if err != nil {
 		return err
 	}

@@ -107,10 +107,7 @@ func (r *fixedRun) Bitmap(ctx context.Context, c am.Conditions, b *tid.Builder) 
 	rows := 0.0
 	r.stretches(c, func(x stretch) bool {
 		var lo, hi place
-		if lo, err = r.descend(x.lo); err != nil {
-			return false
-		}
-		if hi, err = r.descend(x.hi); err != nil {
+		if lo, hi, err = r.ends(x); err != nil {
 			return false
 		}
 		if err = ctx.Err(); err != nil {
@@ -230,11 +227,7 @@ func (r *fixedRun) Estimate(c am.Conditions) (e am.Estimate, err error) {
 
 // estimate adds a stretch to e.
 func (t *tree) estimate(x stretch, e *am.Estimate) error {
-	lo, err := t.descend(x.lo)
-	if err != nil {
-		return err
-	}
-	hi, err := t.descend(x.hi)
+	lo, hi, err := t.ends(x)
 	if err != nil {
 		return err
 	}

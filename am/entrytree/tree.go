@@ -226,19 +226,47 @@ type place struct {
 	exact  bool
 }
 
-// descend finds the leaf that a bound lies in or at the end of. The run must not be empty.
+// root is where descents begin. The run must not be empty.
+func (t *tree) root() place { return place{leaf: t.meta.Root, count: t.meta.Entries, at: 0.5} }
+
+// below goes a level down, from a page to the child that a bound lies in or at the end of.
+func (at place) below(in *inner, b bound) place {
+	i := in.child(b)
+	at = place{leaf: in.first + uint32(i), before: at.before + in.cum[i], count: in.count(i), at: in.share(i, b)}
+	at.exact = at.at == 0 || b.kind == atEnd
+	return at
+}
+
+// descend finds the leaf that a bound lies in or at the end of.
 func (t *tree) descend(b bound) (place, error) {
-	at := place{leaf: t.meta.Root, count: t.meta.Entries, at: 0.5}
+	at := t.root()
 	for level := int(t.meta.Levels) - 1; level > 0; level-- {
 		in, err := t.inner(at.leaf, level, at.count)
 		if err != nil {
 			return place{}, err
 		}
-		i := in.child(b)
-		at = place{leaf: in.first + uint32(i), before: at.before + in.cum[i], count: in.count(i), at: in.share(i, b)}
-		at.exact = at.at == 0 || b.kind == atEnd
+		at = at.below(in, b)
 	}
 	return at, nil
+}
+
+// ends descends to both bounds of a stretch, through the same pages as far as these are the same.
+func (t *tree) ends(x stretch) (lo, hi place, err error) {
+	lo, hi = t.root(), t.root()
+	for level := int(t.meta.Levels) - 1; level > 0; level-- {
+		first, err := t.inner(lo.leaf, level, lo.count)
+		if err != nil {
+			return lo, hi, err
+		}
+		last := first
+		if hi.leaf != lo.leaf {
+			if last, err = t.inner(hi.leaf, level, hi.count); err != nil {
+				return lo, hi, err
+			}
+		}
+		lo, hi = lo.below(first, x.lo), hi.below(last, x.hi)
+	}
+	return lo, hi, nil
 }
 
 // share guesses which part of child i lies before the bound. 0 is no guess: then the child begins behind it.

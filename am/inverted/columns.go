@@ -156,6 +156,9 @@ func (d directory) tree(column int, cat category) entrytree.Tree {
 // slot returns the tree of a column, slot and category, nil if there is none.
 func (d directory) slot(column, slot int, cat category) entrytree.Tree {
 	at := place{column: column, slot: slot, category: cat}
+	if column < len(d) && d[column].compare(at) == 0 { // as a rule: a tree for each column
+		return d[column].tree
+	}
 	i, found := slices.BinarySearchFunc(d, at, func(o opened, at place) int { return o.compare(at) })
 	if !found {
 		return nil
