@@ -208,27 +208,35 @@ func (m *merger) sliceCut(lo, hi uint64) error {
 	m.ends = m.ends[:0]
 	for _, r := range m.runs {
 		n := len(m.keys)
-		last := lo
+		last, lastTID := lo, int64(-1)
+		disorder := func() error {
+			return r.corrupt(r.meta.Root, "entries with codes from %#x to %#x are out of order", lo, hi)
+		}
 		err := m.read(r, bound{code: lo}, after(hi), func(b *leaf.Block, from, to int) error {
 			if b.Posting {
-				if b.Base < last {
-					return r.corrupt(r.meta.Root, "entries with codes from %#x to %#x are out of order", lo, hi)
+				first, end, err := m.listed(r, b)
+				if err != nil {
+					return err
 				}
-				last = b.Base
-				return m.eachListed(r, b, func(t uint32) {
+				if b.Base < last || b.Base == last && first <= lastTID {
+					return disorder()
+				}
+				last, lastTID = b.Base, end
+				for _, t := range m.kept {
 					m.keys, m.tids = append(m.keys, b.Base), append(m.tids, t)
-				})
+				}
+				return nil
 			}
 			tids := b.TIDs(&m.block.tids)
 			if !b.Within(tids, r.limit()) {
 				return r.strayTID()
 			}
 			for i, k := range b.Keys(&m.block.keys)[from:to] {
-				if k < last || k > hi {
-					return r.corrupt(r.meta.Root, "entries with codes from %#x to %#x are out of order", lo, hi)
-				}
-				last = k
 				t := tids[from+i] + r.delta
+				if k < last || k > hi || k == last && int64(t) <= lastTID {
+					return disorder()
+				}
+				last, lastTID = k, int64(t)
 				if m.dead != nil && m.dead(first(m.span)+tid.TID(t)) {
 					continue
 				}
@@ -266,21 +274,30 @@ func (m *merger) sliceCut(lo, hi uint64) error {
 
 // copy copies a run's entries of one code, or its NULLs.
 func (m *merger) copy(r *input, lo, hi bound, code uint64) error {
+	last := int64(-1)
 	return m.read(r, lo, hi, func(b *leaf.Block, from, to int) error {
-		n := 0
 		if b.Posting {
-			m.kept = m.kept[:0]
-			if err := m.eachListed(r, b, func(t uint32) { m.kept = append(m.kept, t) }); err != nil {
+			first, end, err := m.listed(r, b)
+			if err != nil {
 				return err
 			}
+			if first <= last {
+				return r.unordered()
+			}
+			last = end
 			return m.out.same(code, m.kept)
 		}
+		n := 0
 		tids := b.TIDs(&m.block.tids)
 		if !b.Within(tids, r.limit()) {
 			return r.strayTID()
 		}
 		for _, t := range tids[from:to] {
-			if t += r.delta; m.dead == nil || !m.dead(first(m.span)+tid.TID(t)) {
+			t += r.delta
+			if int64(t) <= last {
+				return r.unordered()
+			}
+			if last = int64(t); m.dead == nil || !m.dead(first(m.span)+tid.TID(t)) {
 				m.block.tids[n] = t
 				n++
 			}
@@ -289,17 +306,25 @@ func (m *merger) copy(r *input, lo, hi bound, code uint64) error {
 	})
 }
 
-// eachListed calls f for the live TIDs of a posting list.
-func (m *merger) eachListed(r *input, b *leaf.Block, f func(t uint32)) error {
+// listed sets kept to the live TIDs of a posting list, whose TIDs must ascend, and returns the first and the last one of all.
+func (m *merger) listed(r *input, b *leaf.Block) (begin, end int64, err error) {
+	m.kept = m.kept[:0]
 	if err := r.listTIDs(b.List(), &m.list); err != nil {
-		return err
+		return 0, 0, err
 	}
+	begin, end = -1, -1
 	for _, t := range m.list {
-		if t += r.delta; m.dead == nil || !m.dead(first(m.span)+tid.TID(t)) {
-			f(t)
+		if t += r.delta; int64(t) <= end {
+			return 0, 0, r.unordered()
+		}
+		if end = int64(t); begin < 0 {
+			begin = end
+		}
+		if m.dead == nil || !m.dead(first(m.span)+tid.TID(t)) {
+			m.kept = append(m.kept, t)
 		}
 	}
-	return nil
+	return begin, end, nil
 }
 
 // read calls f for the entries of a run between two bounds, by block: the entries [from, to) of b.
@@ -325,6 +350,10 @@ func (m *merger) read(r *input, lo, hi bound, f func(b *leaf.Block, from, to int
 		}
 		return nil
 	})
+}
+
+func (r *input) unordered() error {
+	return r.corrupt(r.meta.Root, "the TIDs of one key are out of order")
 }
 
 func (r *input) strayTID() error {
