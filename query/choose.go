@@ -20,6 +20,8 @@ const (
 
 	costOrdered = 20 // the next entry of an ordered scan, and comparing it with the last of the rows found
 	costPending = 2  // comparing a value of a pending row
+
+	costSimilarity = 150 // comparing the items of an array
 )
 
 // parallelFrom is what two index scans at the same time must save: starting a goroutine and joining it costs some microseconds,

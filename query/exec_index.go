@@ -42,6 +42,17 @@ func (p *path) bitmap(ctx context.Context, r am.Run, b *tid.Builder) (recheck bo
 	if !ok {
 		return false, fmt.Errorf("a %s index serves no condition on arrays", p.index.Def.Method)
 	}
+	if s, ok := r.(am.ScoredRun); ok && p.array.Op == value.Similar && !p.array.Not && p.array.Like.Threshold > 0 {
+		exact, err := s.Similar(ctx, p.column, p.array, func(t tid.TID, common, length int) error {
+			if p.array.SimilarityOf(common, length) >= p.array.Like.Threshold {
+				b.Add(t)
+			}
+			return nil
+		})
+		if exact || err != nil {
+			return false, err
+		}
+	}
 	return a.BitmapArray(ctx, p.column, p.array, b)
 }
 

@@ -24,6 +24,9 @@ func (e *executor) planOrder(spec *RowsSpec, wanted int64) (best *orderPlan, err
 	if wanted > topNRows || k.Attno == 0 || spec.Pred.Kind == False {
 		return nil, nil
 	}
+	if d := k.Distance; d != nil && d.array != nil {
+		return e.planSimilar(spec, wanted)
+	}
 	least := math.Inf(1)
 	for i := range e.t.Indexes {
 		ix := &e.t.Indexes[i]
@@ -50,6 +53,34 @@ func (e *executor) planOrder(spec *RowsSpec, wanted int64) (best *orderPlan, err
 		}
 	}
 	return best, nil
+}
+
+// planSimilar looks for an index that tells how similar arrays are.
+func (e *executor) planSimilar(spec *RowsSpec, wanted int64) (*orderPlan, error) {
+	k := &spec.OrderBy[0]
+	if k.Desc || k.NullsFirst || k.Distance.array.Items() == 0 {
+		return nil, nil
+	}
+	for i := range e.t.Indexes {
+		ix := &e.t.Indexes[i]
+		c := ix.Def.Place(k.Attno)
+		if c < 0 || ix.Method.Abilities().Attach == 0 { // whose postings carry nothing, not lengths either
+			continue
+		}
+		overlaps := *k.Distance.array
+		overlaps.Op = value.Overlaps
+		est, err := e.estimate(&Pred{Kind: Array, Attno: k.Attno, Type: k.Distance.typ, Match: &overlaps})
+		if err != nil {
+			return nil, err
+		}
+		p := &orderPlan{rows: est.rows, sought: float64(wanted), rest: spec.Pred.conjuncts()}
+		s := &p.scan
+		s.e, s.index, s.order, s.typ = e, ix, spec.OrderBy, k.Distance.typ
+		s.like, s.column = k.Distance.array, c
+		p.match, err = e.likely(e.rows, p.rest)
+		return p, err
+	}
+	return nil, nil
 }
 
 // servedOrder is an ordered scan, and the conditions that its rows satisfy.
@@ -220,8 +251,12 @@ func (s *orderScan) divide(o am.Order, condition *Pred) bool {
 // cost estimates what the scans cost until the wanted rows are found, each row that matches being as likely among the first
 // as any other.
 func (p *orderPlan) cost(match, restPages float64) float64 {
-	seen := min(p.rows, p.sought*p.rows/max(match, 1))
 	s := &p.scan
+	seen := min(p.rows, p.sought*p.rows/max(match, 1))
+	if s.like != nil {
+		// All rows that have items in common are counted, and all arrays' lengths read.
+		return p.rows*costOrdered + s.e.rows*costEntry + filterCost(p.rows, restPages)
+	}
 	scans := float64(len(s.index.Runs) * len(s.parts))
 	cost := seen*costOrdered + scans*costLeaf
 	if restPages > 0 {
@@ -267,6 +302,9 @@ func (e *executor) firstRows(spec *RowsSpec, wanted int64) (*topRows, error) {
 			return nil, err
 		}
 		keyPages = columnPages(e.stored, plan.scan.typ) * float64(len(spec.OrderBy))
+		if plan.scan.like != nil {
+			keyPages += plan.match * costSimilarity / costPage
+		}
 		all := min(est.index, filterCost(e.rows, est.pages)) + filterCost(plan.match, keyPages)
 		top, ok, err := plan.byOrder(candidates{rest: plan.rest}, plan.match, all)
 		if ok || err != nil {

@@ -23,6 +23,9 @@ type orderScan struct {
 	parts []orderPart
 	whole bool // parts are all rows; else those whose first key is a finite distance
 
+	like   *value.ArrayMatch // instead of parts: the rows with items in common, nearest by similarity
+	column int               // of the arrays, in the index
+
 	served    []*Pred  // conditions that the parts' rows satisfy
 	set       *tid.Set // no other rows match; nil: any may
 	rest      []*Pred  // to be checked in the heap's columns
@@ -57,6 +60,11 @@ func (s *orderScan) run() (ok bool, err error) {
 		return false, err
 	}
 	for _, r := range s.index.Runs {
+		if s.like != nil {
+			if exact, err := s.similar(r); !exact || err != nil {
+				return false, err
+			}
+		}
 		for i := range s.parts {
 			p := &s.parts[i]
 			if last := s.last(); last != nil && p.rank > last.rank {
@@ -133,24 +141,50 @@ func (s *orderScan) scan(r am.OrderedRun, o am.Order) error {
 					break
 				}
 			}
-			if s.e.t.Dead.Has(p.TID) || s.set != nil && !s.set.Contains(p.TID) {
-				continue
-			}
 			if p.Recheck && !s.rechecked {
 				s.rest, s.rechecked = slices.Concat(s.rest, s.served), true
 			}
-			if len(s.rest) == 0 && len(s.order) == 1 {
-				s.top.add(row)
-				continue
-			}
-			if s.batch = append(s.batch, row); len(s.batch) >= s.size {
-				if err := s.look(); err != nil {
-					return err
-				}
+			if err := s.offer(row); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
+}
+
+// offer offers a row of a run.
+func (s *orderScan) offer(row sortRow) error {
+	switch {
+	case s.e.t.Dead.Has(row.tid) || s.set != nil && !s.set.Contains(row.tid):
+		return nil
+	case len(s.rest) == 0 && len(s.order) == 1:
+		s.top.add(row)
+		return nil
+	}
+	if s.batch = append(s.batch, row); len(s.batch) < s.size {
+		return nil
+	}
+	return s.look()
+}
+
+// similar offers the rows of a run that have items in common with s.like. exact is false if that can't be told from its
+// pages.
+func (s *orderScan) similar(r am.Run) (exact bool, err error) {
+	scored, ok := r.(am.ScoredRun)
+	if !ok {
+		return false, nil
+	}
+	exact, err = scored.Similar(s.e.ctx, s.column, s.like, func(t tid.TID, common, length int) error {
+		row := sortRow{tid: t, rank: present, code: distanceCode(1 / s.like.SimilarityOf(common, length))}
+		if last := s.last(); last != nil && row.code > last.code {
+			return nil
+		}
+		return s.offer(row)
+	})
+	if err != nil {
+		return exact, err
+	}
+	return exact, s.look()
 }
 
 // key returns a posting's first key.

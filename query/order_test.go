@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -24,11 +25,30 @@ type modelDistance struct {
 	op   string // empty: none
 	left bool   // b is on the left
 	b    float64
+
+	items map[string]bool // of the constant, if it is an array
 }
 
 func (d modelDistance) of(v value.Value) value.Value {
 	if v.IsNull() {
 		return value.Null(value.Float8)
+	}
+	if d.items != nil {
+		all, n := map[string]bool{}, 0
+		for _, it := range itemsOf(v) {
+			if !it.IsNull() {
+				all[it.Str()] = true
+			}
+		}
+		for s := range all {
+			if d.items[s] {
+				n++
+			}
+		}
+		if n == 0 {
+			return value.OfFloat8(math.Inf(1))
+		}
+		return value.OfFloat8(1 / (float64(n) / math.Sqrt(float64(len(all)*len(d.items)))))
 	}
 	x, y := modelNumber(v), d.b
 	if d.left {
@@ -72,13 +92,20 @@ func genOrder(t *rapid.T, m *model) (order []OrderKey, distances []modelDistance
 		d := modelDistance{}
 		if k.Attno > 0 && rapid.Bool().Draw(t, "distance") {
 			switch typ := columnTypes[k.Attno-1]; typ {
-			case value.Int4, value.Int8, value.Float8, value.Timestamptz:
+			case value.Int4, value.Int8, value.Float8, value.Timestamptz, value.TextArray:
 				d = modelDistance{op: rapid.SampledFrom([]string{"<=>", "<=>", "<=|", "|=>"}).Draw(t, "op"), left: rapid.Bool().Draw(t, "left")}
 				v := genValue(t, typ)
-				for v.IsNull() {
+				for v.IsNull() || strings.Contains(v.String(), "NULL") {
 					v = genValue(t, typ)
 				}
-				d.b = modelNumber(v)
+				if typ == value.TextArray {
+					d.op, d.items = "<=>", map[string]bool{}
+					for _, it := range itemsOf(v) {
+						d.items[it.Str()] = true
+					}
+				} else {
+					d.b = modelNumber(v)
+				}
 				x, y := m.def.Columns[k.Attno-1].Name, "'"+v.String()+"'"
 				if d.left {
 					x, y = y, x
@@ -127,27 +154,32 @@ func (m *model) sorted(p *Pred, order []OrderKey, distances []modelDistance) []i
 
 // genArrayPred draws a condition on the column of arrays.
 func genArrayPred(t *rapid.T) *Pred {
-	op := rapid.SampledFrom([]value.ArrayOp{value.Contains, value.Contains, value.Overlaps, value.OverlapsOrNull, value.ContainedBy, value.Similar}).Draw(t, "op")
+	op := rapid.SampledFrom([]value.ArrayOp{value.Contains, value.Contains, value.Contains, value.Contains, value.Overlaps, value.OverlapsOrNull, value.ContainedBy, value.Similar}).Draw(t, "op")
 	v := genValue(t, value.TextArray)
 	for v.IsNull() {
 		v = genValue(t, value.TextArray)
 	}
 	p := arrayPred(len(columnTypes), value.TextArray, value.MatchArray(op, value.TextArray, v.Str()))
 	p.Match.Like = DefaultSettings.Similarity
-	p.Match.Not = rapid.IntRange(0, 5).Draw(t, "not") == 0
+	p.Match.Not = rapid.IntRange(0, 9).Draw(t, "not") == 0
 	return p
 }
 
 // The first rows that an index gives in order are those of the model, whatever that costs; so are those among a set. Some
 // rows are deleted.
 func TestFirstRowsByIndex(t *testing.T) {
-	planned, done, attached := 0, 0, 0
+	planned, done, attached, similar := 0, 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		m := genModel(t)
 		var spec RowsSpec
 		var distances []modelDistance
-		for len(spec.OrderBy) == 0 || spec.OrderBy[0].Attno == 0 || columnTypes[spec.OrderBy[0].Attno-1].Width() == value.Var {
+		bySimilarity := rapid.IntRange(0, 3).Draw(t, "by similarity") == 0
+		for len(spec.OrderBy) == 0 || spec.OrderBy[0].Attno == 0 ||
+			columnTypes[spec.OrderBy[0].Attno-1].Width() == value.Var && spec.OrderBy[0].Distance == nil || bySimilarity && distances[0].items == nil {
 			spec.OrderBy, distances = genOrder(t, m)
+		}
+		if bySimilarity {
+			spec.OrderBy[0].Desc, spec.OrderBy[0].NullsFirst = false, false
 		}
 		spec.Pred = genCondition(t)
 		if rapid.Bool().Draw(t, "on the key") {
@@ -161,7 +193,10 @@ func TestFirstRowsByIndex(t *testing.T) {
 		}
 		def := catalog.Index{Columns: columns}
 		method := rapid.SampledFrom([]am.Method{btree.Method, gin.Method, rum.Method, rum.Method}).Draw(t, "method")
-		if to := len(columnTypes); method.Abilities().Attach > 0 && columns[0].Type != value.Bool && rapid.IntRange(0, 3).Draw(t, "attach") > 0 {
+		if bySimilarity {
+			method = rum.Method
+		}
+		if to := len(columnTypes); method.Abilities().Attach > 0 && columns[0].Type.Width() != value.Var && rapid.IntRange(0, 3).Draw(t, "attach") > 0 {
 			if rapid.IntRange(0, 4).Draw(t, "to a scalar") == 0 {
 				to = 1 + spec.OrderBy[0].Attno%(to-1)
 			}
@@ -172,7 +207,7 @@ func TestFirstRowsByIndex(t *testing.T) {
 			def.OrderByAttach = rapid.Bool().Draw(t, "order by attached")
 			on := []*Pred{{Kind: Column, Attno: to, Type: columnTypes[to-1], Ranges: genRanges(t, columnTypes[to-1])}}
 			if to == len(columnTypes) {
-				on = []*Pred{genArrayPred(t), genArrayPred(t)}[:rapid.IntRange(1, 2).Draw(t, "arrays")]
+				on = []*Pred{genArrayPred(t), genArrayPred(t)}[:1+min(rapid.IntRange(0, 3).Draw(t, "arrays"), 1)]
 			}
 			spec.Pred = join(And, append(on, spec.Pred)...)
 		}
@@ -217,6 +252,9 @@ func TestFirstRowsByIndex(t *testing.T) {
 			return
 		}
 		done++
+		if plan.scan.like != nil {
+			similar++
+		}
 		if plan.scan.parts != nil && plan.scan.parts[0].scan.To >= 0 {
 			attached++
 		}
@@ -228,8 +266,8 @@ func TestFirstRowsByIndex(t *testing.T) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})
-	if planned < 20 || done < planned/2 || attached < 5 {
-		t.Errorf("%d of %d plans were carried out, %d by attached values", done, planned, attached)
+	if planned < 20 || done < planned/2 || attached < 5 || similar == 0 {
+		t.Errorf("%d of %d plans were carried out, %d by attached values, %d by similarity", done, planned, attached, similar)
 	}
 }
 

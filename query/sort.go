@@ -229,7 +229,7 @@ func (t *topRows) compare(a, b sortRow) int {
 // addAll offers the rows of a segment at offs, whose keys have been gathered.
 func (t *topRows) addAll(seg uint64, offs []uint16, keys *fetcher) {
 	first := &keys.vectors[keys.place[0]]
-	full := len(t.order) > 1 || first.Type.Width() == value.Var
+	full := len(t.order) > 1 || first.Type.Width() == value.Var && t.order[0].Distance == nil
 	for i, o := range offs {
 		row := sortRow{tid: tid.New(seg, o)}
 		row.rank, row.code = keyOf(first, i, t.order[0])

@@ -100,7 +100,7 @@ func (m *ArrayMatch) holds(s string) bool {
 		return true
 	case Similar:
 		common, length := m.common(s)
-		return m.Items() > 0 && length > 0 && m.Like.similarity(common, m.Items(), length) >= m.Like.Threshold
+		return m.Items() > 0 && length > 0 && m.SimilarityOf(common, length) >= m.Like.Threshold
 	}
 	for it.Next() {
 		if _, found := m.find(&it); found || it.Null && m.Op == OverlapsOrNull {

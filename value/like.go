@@ -58,8 +58,11 @@ func (l Like) similarity(n, a, b int) float64 {
 
 // Similarity returns how similar the items to look for and those of an array that is held as s are. NULL items don't
 // count; an array without items is like none, itself included.
-func (m *ArrayMatch) Similarity(s string) float64 {
-	n, length := m.common(s)
+func (m *ArrayMatch) Similarity(s string) float64 { return m.SimilarityOf(m.common(s)) }
+
+// SimilarityOf returns how similar the items to look for and those of an array are that has n of them among its length
+// distinct ones.
+func (m *ArrayMatch) SimilarityOf(n, length int) float64 {
 	return m.Like.similarity(n, m.Items(), length)
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +31,7 @@ func newQueryCommand() *cobra.Command {
 		dir, table string
 		format     string
 		timing     bool
+		repeat     int
 	)
 	cmd := &cobra.Command{
 		Use:   "query",
@@ -53,7 +55,8 @@ func newQueryCommand() *cobra.Command {
 	f.Int64Var(&q.limit, "limit", 0, "print at most this many rows")
 	f.Int64Var(&q.offset, "offset", 0, "leave out this many rows first")
 	f.StringVar(&format, "format", string(resultset.Table), "`form` of the result: table, csv or json (an array of objects)")
-	f.BoolVar(&timing, "timing", false, "print on standard error how long the query took, without opening the database")
+	f.BoolVar(&timing, "timing", false, "print on standard error how long the query took, without opening the database, how many blocks it read, and whether an index gave the rows in order")
+	f.IntVar(&repeat, "repeat", 1, "ask so `often`, and print the median of the times: all but the first find in memory what they read")
 	engine.bind(cmd)
 	must(cmd.MarkFlagRequired("db"))
 	must(cmd.MarkFlagRequired("table"))
@@ -72,6 +75,24 @@ func newQueryCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			var times []time.Duration
+			for range repeat - 1 {
+				start := time.Now()
+				_, rows, err := q.run(cmd.Context(), t, f.Changed("limit"))
+				if err != nil {
+					return err
+				}
+				for _, err := range rows {
+					if err != nil {
+						return err
+					}
+				}
+				times = append(times, time.Since(start))
+			}
+			before, err := db.Metrics()
+			if err != nil {
+				return err
+			}
 			start := time.Now()
 			names, rows, err := q.run(cmd.Context(), t, f.Changed("limit"))
 			if err != nil {
@@ -80,9 +101,19 @@ func newQueryCommand() *cobra.Command {
 			if err := resultset.Write(cmd.OutOrStdout(), resultset.Format(format), names, rows); err != nil {
 				return err
 			}
-			if timing {
-				fmt.Fprintf(cmd.ErrOrStderr(), "Time: %s\n", report.Milliseconds(time.Since(start)))
+			if times = append(times, time.Since(start)); !timing {
+				return nil
 			}
+			m, err := db.Metrics()
+			if err != nil {
+				return err
+			}
+			blocks, ordered := m.Store.CacheHits+m.Store.CacheMisses-before.Store.CacheHits-before.Store.CacheMisses, ""
+			if m.OrderedScans > before.OrderedScans {
+				ordered = ", rows in the order of an index"
+			}
+			slices.Sort(times)
+			fmt.Fprintf(cmd.ErrOrStderr(), "Time: %s, %d blocks read%s\n", report.Milliseconds(times[len(times)/2]), blocks, ordered)
 			return nil
 		})
 	}
