@@ -8,6 +8,7 @@ import (
 	"wideleaf/am/entrytree"
 	"wideleaf/am/inverted"
 	"wideleaf/page"
+	"wideleaf/pgerr"
 	"wideleaf/value"
 )
 
@@ -100,6 +101,30 @@ func ginPageOpaqueInfo(_ context.Context, _ *Inspector, m *image) ([]wideleaf.Ro
 	return []wideleaf.Row{{right, int4(maxoff), flagNames(ginFlags(m))}}, nil
 }
 
+// maxTIDs bounds what functions that print single TIDs print of a page: a list of 32,768 that follow each other takes few bytes.
+const maxTIDs = 1 << 20
+
+// entries calls f with the entries of an entry leaf. With single, a page of more than maxTIDs is an error (54000).
+func (in *Inspector) entries(ctx context.Context, m *image, single bool, f func(*origin, *entrytree.PageItem)) error {
+	o := in.origin(ctx, m)
+	n := 0
+	err := entrytree.PageItems(o.key(), m.p, o.base, func(e entrytree.PageItem) bool {
+		if n += len(e.TIDs); single && n > maxTIDs {
+			return false
+		}
+		f(&o, &e)
+		return true
+	})
+	switch {
+	case err != nil:
+		return damaged(err)
+	case single && n > maxTIDs:
+		return &wideleaf.Error{Kind: wideleaf.ErrInvalid, Code: pgerr.ProgramLimitExceeded,
+			Message: fmt.Sprintf("input page has more than %d TIDs", maxTIDs), Hint: "The functions gin_entry_leaf_items and page_items count them."}
+	}
+	return nil
+}
+
 // ginLeafpageItems has a row for each posting list of a page.
 func ginLeafpageItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.Row, error) {
 	if m.special() != 8 {
@@ -109,9 +134,8 @@ func ginLeafpageItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.
 	if flags := ginFlags(m); flags != want {
 		return nil, detailed("input page is not a compressed GIN data leaf page", "Flags %04X, expected %04X", flags, want)
 	}
-	o := in.origin(ctx, m)
 	var rows []wideleaf.Row
-	err := entrytree.PageItems(o.key(), m.p, o.base, func(e entrytree.PageItem) bool {
+	err := in.entries(ctx, m, true, func(_ *origin, e *entrytree.PageItem) {
 		if e.Posting {
 			tids := make([]string, len(e.TIDs))
 			for i, t := range e.TIDs {
@@ -119,12 +143,8 @@ func ginLeafpageItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.
 			}
 			rows = append(rows, wideleaf.Row{value.OfTid(uint64(e.TIDs[0])), int4(e.Bytes), value.OfTextArray(tids)})
 		}
-		return true
 	})
-	if err != nil {
-		return nil, damaged(err)
-	}
-	return rows, nil
+	return rows, err
 }
 
 func notGin(m *image, kind page.Kind) error {
@@ -157,18 +177,13 @@ func ginEntryLeafItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf
 	if m.Kind != page.KindGinEntryLeaf {
 		return nil, notGin(m, page.KindGinEntryLeaf)
 	}
-	o := in.origin(ctx, m)
 	var rows []wideleaf.Row
-	err := entrytree.PageItems(o.key(), m.p, o.base, func(e entrytree.PageItem) bool {
+	err := in.entries(ctx, m, false, func(o *origin, e *entrytree.PageItem) {
 		attrnum, cat := o.place("GIN", e.Null)
 		rows = append(rows, wideleaf.Row{int4(len(rows) + 1), attrnum, cat, keyText(e.Values, e.Data, e.Null), value.OfTid(uint64(e.TIDs[0])),
 			value.OfBool(e.Posting), int4(len(e.TIDs)), int4(e.Bytes)})
-		return true
 	})
-	if err != nil {
-		return nil, damaged(err)
-	}
-	return rows, nil
+	return rows, err
 }
 
 // keyText is the key of an entry, which is its first value; in hexadecimal if its type isn't known, or it is the beginning
@@ -204,23 +219,20 @@ func ginPostingItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.R
 	if m.Kind != page.KindGinEntryLeaf {
 		return nil, notGin(m, page.KindGinEntryLeaf)
 	}
-	o := in.origin(ctx, m)
 	var rows []wideleaf.Row
 	item := 0
-	err := entrytree.PageItems(o.key(), m.p, o.base, func(e entrytree.PageItem) bool {
+	err := in.entries(ctx, m, true, func(o *origin, e *entrytree.PageItem) {
 		item++
-		for _, t := range e.TIDs {
-			if e.Posting {
-				attrnum, cat := o.place("GIN", e.Null)
-				rows = append(rows, wideleaf.Row{int4(item), attrnum, cat, keyText(e.Values, e.Data, e.Null), value.OfTid(uint64(t))})
-			}
+		if !e.Posting {
+			return
 		}
-		return true
+		attrnum, cat := o.place("GIN", e.Null)
+		key := keyText(e.Values, e.Data, e.Null)
+		for _, t := range e.TIDs {
+			rows = append(rows, wideleaf.Row{int4(item), attrnum, cat, key, value.OfTid(uint64(t))})
+		}
 	})
-	if err != nil {
-		return nil, damaged(err)
-	}
-	return rows, nil
+	return rows, err
 }
 
 // columnsItems has a row for each entry tree that a page of a gin's or rum's run names; attached is which of the column's

@@ -6,7 +6,6 @@ import (
 	"wideleaf"
 	"wideleaf/am/entrytree"
 	"wideleaf/page"
-	"wideleaf/tid"
 	"wideleaf/value"
 )
 
@@ -84,9 +83,12 @@ func rumLeafDataItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf.
 		return nil, notRum(m, "{data, leaf} page", want)
 	}
 	var rows []wideleaf.Row
-	err := in.rumPostings(ctx, m, func(_ *origin, e *entrytree.PageItem, t tid.TID) {
-		if e.Posting {
-			isNull, info := addInfo(e)
+	err := in.entries(ctx, m, true, func(_ *origin, e *entrytree.PageItem) {
+		if !e.Posting {
+			return
+		}
+		isNull, info := addInfo(e)
+		for _, t := range e.TIDs {
 			rows = append(rows, wideleaf.Row{value.OfBool(false), value.OfTid(uint64(t)), isNull, info})
 		}
 	})
@@ -104,28 +106,15 @@ func rumLeafEntryItems(ctx context.Context, in *Inspector, m *image) ([]wideleaf
 		return nil, notRum(m, "{leaf} page", ginLeaf)
 	}
 	var rows []wideleaf.Row
-	err := in.rumPostings(ctx, m, func(o *origin, e *entrytree.PageItem, t tid.TID) {
+	err := in.entries(ctx, m, true, func(o *origin, e *entrytree.PageItem) {
 		key := keyText(e.Values, e.Data, e.Null)
 		attrnum, category := o.place("RUM", key.IsNull())
 		isNull, info := addInfo(e)
-		rows = append(rows, wideleaf.Row{key, attrnum, category, value.OfTid(uint64(t)), isNull, info, value.OfBool(false), null})
+		for _, t := range e.TIDs {
+			rows = append(rows, wideleaf.Row{key, attrnum, category, value.OfTid(uint64(t)), isNull, info, value.OfBool(false), null})
+		}
 	})
 	return rows, err
-}
-
-// rumPostings calls f with the TIDs of an entry leaf.
-func (in *Inspector) rumPostings(ctx context.Context, m *image, f func(*origin, *entrytree.PageItem, tid.TID)) error {
-	o := in.origin(ctx, m)
-	err := entrytree.PageItems(o.key(), m.p, o.base, func(e entrytree.PageItem) bool {
-		for _, t := range e.TIDs {
-			f(&o, &e, t)
-		}
-		return true
-	})
-	if err != nil {
-		return damaged(err)
-	}
-	return nil
 }
 
 // addInfo is the value that an entry carries.
